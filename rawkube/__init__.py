@@ -1,0 +1,76 @@
+"""A low-level Kubernetes wire-protocol toolkit.
+
+The names below are loaded when they are first used, so that `import rawkube` costs next to nothing.
+
+    connect()       the API server that kubectl would speak to, as an ApiClient
+    ApiClient       get, list, watch on one resolved connection
+    Client          the same connection as an httpx.Client
+    follow()        the states of a workload's rollout, one after the other
+    evaluate()      pure: is this workload's rollout done?
+    WatchDecoder    pure: bytes of a watch in, events out
+    lookup()        pure: `deploy`, `deployments.v1.apps` → the built-in resource
+    RawkubeError    the root of all errors (`rawkube.errors` has the tree)
+"""
+
+from __future__ import annotations
+
+from rawkube._version import __version__
+
+TYPE_CHECKING = False  # type checkers know the name; importing `typing` would cost more than all of this module
+
+if TYPE_CHECKING:
+    from rawkube.api.builtin import Resource, lookup
+    from rawkube.api.client import ApiClient
+    from rawkube.api.connect import connect
+    from rawkube.api.httpx_client import Client
+    from rawkube.api.watch import WatchDecoder, WatchEvent
+    from rawkube.errors import RawkubeError
+    from rawkube.rollout.follow import Workload, follow
+    from rawkube.rollout.status import Progress, evaluate
+
+__all__ = [
+    "ApiClient",
+    "Client",
+    "Progress",
+    "RawkubeError",
+    "Resource",
+    "WatchDecoder",
+    "WatchEvent",
+    "Workload",
+    "__version__",
+    "connect",
+    "evaluate",
+    "follow",
+    "lookup",
+]
+
+_HOMES = {
+    "ApiClient": "rawkube.api.client",
+    "Client": "rawkube.api.httpx_client",
+    "Progress": "rawkube.rollout.status",
+    "RawkubeError": "rawkube.errors",
+    "Resource": "rawkube.api.builtin",
+    "WatchDecoder": "rawkube.api.watch",
+    "WatchEvent": "rawkube.api.watch",
+    "Workload": "rawkube.rollout.follow",
+    "connect": "rawkube.api.connect",
+    "evaluate": "rawkube.rollout.status",
+    "follow": "rawkube.rollout.follow",
+    "lookup": "rawkube.api.builtin",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *__all__})
