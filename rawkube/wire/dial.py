@@ -1,0 +1,203 @@
+"""From an endpoint to a stream: resolve, connect, TLS; each step with its own limit of time.
+
+Knows nothing of HTTP. `Endpoint`, `TLSOptions` and `Timeouts` are all that the floors above have to fill in.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from rawkube.errors import TransportError
+from rawkube.wire.connect import Address, connect, literal, resolve
+from rawkube.wire.deadline import end_of, exceeded
+from rawkube.wire.stream import Stream
+
+if TYPE_CHECKING:
+    import ssl
+
+    from rawkube.wire.tap import Tap
+
+
+class TLSOptions(NamedTuple):
+    """How to speak TLS.
+
+    `server_name`: the name that is sent (SNI) and that the certificate must be for; an IP address is only
+    checked.
+    `ca_pem`: whom to trust; None: the system's roots; b"": nobody.
+    `verify`: False trusts anybody.
+    `client_cert`: asked at each handshake for (certificate chain, key) in PEM, or None.
+    """
+
+    server_name: str
+    ca_pem: bytes | None = None
+    verify: bool = True
+    client_cert: Callable[[], tuple[bytes, bytes] | None] | None = None
+
+
+class Endpoint(NamedTuple):
+    """Where a server is: `host` without brackets, and TLS or none."""
+
+    host: str
+    port: int
+    tls: TLSOptions | None = None
+
+    @property
+    def authority(self) -> str:
+        """`HOST:PORT`, an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def host_header(self) -> str:
+        """The Host header's value: as `authority`, less the scheme's own port (RFC 9110, section 4.2.3)."""
+        default = 443 if self.tls else 80
+        # The zone of a link-local address has no meaning on the other side (RFC 6874, section 1).
+        host = f"[{self.host.partition('%')[0]}]" if ":" in self.host else self.host
+        return host if self.port == default else f"{host}:{self.port}"
+
+
+class Timeouts(NamedTuple):
+    """How long each step may take, in seconds. The first three and `first_byte` are Go's and client-go's.
+
+    `first_byte` is for the whole head of the answer, `silence` for each wait for more of its body.
+    """
+
+    resolve: float = 10.0
+    connect: float = 30.0
+    tls: float = 10.0
+    send: float = 60.0
+    first_byte: float = 60.0
+    silence: float = 60.0
+
+
+_DEFAULT_TIMEOUTS = Timeouts()
+
+
+def dial(
+    endpoint: Endpoint,
+    *,
+    timeouts: Timeouts = _DEFAULT_TIMEOUTS,
+    deadline: float | None = None,
+    tap: Tap | None = None,
+    conn: int = 0,
+) -> Stream:
+    """Connect. `deadline` (monotonic) bounds all steps together.
+
+    Raises ConfigError (CA or key pair that cannot be used), ResolveError, ConnectError, TLSError,
+    ConnectionLost, DeadlineExceeded (step `resolve`, `connect`, `tls` or `request`).
+    """
+    sock = _connected(endpoint, timeouts, deadline, tap, conn)
+    if endpoint.tls is not None:
+        sock = _secured(sock, endpoint, endpoint.tls, timeouts, deadline, tap, conn)
+    return Stream(sock, conn=conn, server=endpoint.authority)
+
+
+def _connected(
+    endpoint: Endpoint, timeouts: Timeouts, deadline: float | None, tap: Tap | None, conn: int
+) -> socket.socket:
+    addresses = _addresses(endpoint, timeouts, deadline, tap, conn)
+    start = time.monotonic()
+    sock = connect(addresses, end_of(timeouts.connect, deadline), server=endpoint.authority)
+    if isinstance(sock, Address):
+        raise exceeded(
+            "connect",
+            f"dial tcp {sock}: i/o timeout",
+            deadline=deadline,
+            server=endpoint.authority,
+            detail=[f"no answer from {', '.join(map(str, addresses))} in {time.monotonic() - start:.1f} s"],
+        )
+    if tap is not None:
+        _tell_connected(tap, conn, sock, start)
+    return sock
+
+
+def _tell_connected(tap: Tap, conn: int, sock: socket.socket, start: float) -> None:
+    try:
+        host, port = sock.getpeername()[:2]
+    except OSError:  # reset already
+        return
+    tap("connect", conn, address=host, port=port, seconds=time.monotonic() - start)
+
+
+def _addresses(
+    endpoint: Endpoint, timeouts: Timeouts, deadline: float | None, tap: Tap | None, conn: int
+) -> list[Address]:
+    if (known := literal(endpoint.host, endpoint.port)) is not None:
+        return [known]
+    start = time.monotonic()
+    end = end_of(timeouts.resolve, deadline)
+    found = resolve(endpoint.host, endpoint.port, end, server=endpoint.authority)
+    if found is None:
+        raise exceeded(
+            "resolve",
+            f"dial tcp: lookup {endpoint.host}: i/o timeout",
+            deadline=deadline,
+            server=endpoint.authority,
+            detail=[f"the name {endpoint.host} was not resolved in {time.monotonic() - start:.1f} s"],
+        )
+    if tap is not None:
+        names = [str(a.sockaddr[0]) for a in found]
+        tap("resolve", conn, host=endpoint.host, addresses=names, seconds=time.monotonic() - start)
+    return found
+
+
+def _secured(
+    sock: socket.socket,
+    endpoint: Endpoint,
+    options: TLSOptions,
+    timeouts: Timeouts,
+    deadline: float | None,
+    tap: Tap | None,
+    conn: int,
+) -> ssl.SSLSocket:
+    from rawkube.wire import tls
+
+    peer = Address(sock.family, sock.getpeername())
+
+    def again(end: float) -> socket.socket:
+        if tap is not None:
+            tap(
+                "note",
+                conn,
+                text="the certificate was not trusted; it is looked at on a connection of its own",
+            )
+        second = connect([peer], end, server=endpoint.authority)
+        if isinstance(second, Address):
+            raise TransportError("i/o timeout")
+        return second
+
+    start = time.monotonic()
+    end = end_of(timeouts.tls, deadline)
+    secured = tls.handshake(sock, options, end, server=endpoint.authority, again=again)
+    if secured is None:
+        raise exceeded(
+            "tls",
+            "net/http: TLS handshake timeout",
+            deadline=deadline,
+            server=endpoint.authority,
+            detail=[f"{peer} accepted the connection, but did not finish the TLS handshake"],
+        )
+    if tap is not None:
+        _tell_secured(tap, conn, secured, options, start)
+    return secured
+
+
+def _tell_secured(tap: Tap, conn: int, sock: ssl.SSLSocket, options: TLSOptions, start: float) -> None:
+    from rawkube.wire import tls
+
+    seconds = time.monotonic() - start
+    certificate, cipher = tls.certificate_of(sock), sock.cipher()
+    tap(
+        "tls",
+        conn,
+        server_name=options.server_name,
+        version=sock.version() or "",
+        cipher=cipher[0] if cipher else "",
+        alpn=sock.selected_alpn_protocol() or "",
+        subject=certificate.subject if certificate else "",
+        issuer=certificate.issuer if certificate else "",
+        not_after=certificate.not_after if certificate else "",
+        seconds=seconds,
+    )

@@ -1,0 +1,104 @@
+"""Which connection serves a request: one that is idle, or a new one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from rawkube.errors import ConnectionLost, TransportError
+from rawkube.wire.dial import Endpoint, Timeouts, dial
+from rawkube.wire.http import Connection, Request, Response
+
+if TYPE_CHECKING:
+    from rawkube.wire.tap import Tap
+
+# What may be repeated without asking, when a connection that had been idle turns out to be dead (RFC 9110,
+# section 9.2.2; narrower than its "idempotent", as the floors above know of no PUT or DELETE that may run
+# twice unseen).
+_REPEATABLE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_DEFAULT_TIMEOUTS = Timeouts()
+
+# One series for the whole process, so that two pools with one tap are told apart.
+_numbers = itertools.count(1)
+
+
+class Pool:
+    """Connections to one endpoint. For any number of threads.
+
+    `max_idle`: how many idle connections are kept. `idle_seconds`: for how long (Go's net/http: 90 s).
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        timeouts: Timeouts = _DEFAULT_TIMEOUTS,
+        tap: Tap | None = None,
+        max_idle: int = 4,
+        idle_seconds: float = 90.0,
+    ) -> None:
+        self.endpoint = endpoint
+        self.timeouts = timeouts
+        self._tap = tap
+        self._max_idle = max_idle
+        self._idle_seconds = idle_seconds
+        self._idle: list[Connection] = []
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def request(self, request: Request, *, timeouts: Timeouts | None = None, deadline: float | None = None) -> Response:
+        """Send a request and return the head of its answer. `deadline` (monotonic) bounds all of it.
+
+        A GET, HEAD or OPTIONS that meets a dead idle connection is repeated at once; an upgrade never is,
+        once sent. Raises TransportError and its kinds, ConfigError (a key pair that cannot be used).
+        """
+        timeouts = timeouts or self.timeouts
+        while (connection := self._take()) is not None:
+            try:
+                return connection.request(request, timeouts=timeouts, deadline=deadline)
+            except ConnectionLost as error:
+                if error.answered or request.is_upgrade or request.method not in _REPEATABLE:
+                    raise
+                if self._tap is not None:
+                    self._tap("retry", connection.conn, why=str(error), wait=0.0, attempt=1)
+        return self._dial(timeouts, deadline).request(request, timeouts=timeouts, deadline=deadline)
+
+    def _take(self) -> Connection | None:
+        """The connection that was used last and is still alive."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if time.monotonic() - connection.used > self._idle_seconds:
+                connection.close("idle for too long")
+            elif connection.is_alive():
+                return connection
+            else:
+                connection.close("closed by the server while idle")
+
+    def _dial(self, timeouts: Timeouts, deadline: float | None) -> Connection:
+        if self._closed:
+            raise TransportError("the pool is closed", server=self.endpoint.authority)
+        stream = dial(self.endpoint, timeouts=timeouts, deadline=deadline, tap=self._tap, conn=next(_numbers))
+        return Connection(stream, host=self.endpoint.host_header, tap=self._tap, released=self._release)
+
+    def _release(self, connection: Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+            surplus = [connection] if self._closed else self._idle[: -self._max_idle or None]
+            self._idle = self._idle[len(surplus) :]
+        for old in surplus:
+            old.close("enough idle connections")
+
+    def close(self) -> None:
+        """Close the idle connections. Those in use are closed when their answers have been read."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close("the pool is closed")

@@ -1,0 +1,216 @@
+"""A connected stream of bytes, plain or inside TLS: blocking with a limit of time, or polled by a selector.
+
+The socket is always non-blocking. What blocks, waits in `poll`, so every wait has an end, and a caller with
+its own event loop uses the same object.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from typing import TYPE_CHECKING, cast
+
+from rawkube.errors import ConnectionLost, DeadlineExceeded, TransportError
+
+if TYPE_CHECKING:
+    import ssl
+
+# The largest TLS record's payload (RFC 8446, section 5.1). One read or write of a TLS socket moves no more.
+_RECORD = 16384
+
+
+def address_text(address: tuple[object, ...]) -> str:
+    """`HOST:PORT` of a socket address, IPv6 in brackets, as Go prints it."""
+    host, port = str(address[0]), address[1]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def wait_for(fd: int, *, write: bool, end: float | None) -> bool:
+    """Wait until a descriptor is readable, or writable: whether it was by `end` (monotonic; None: no end)."""
+    left = None if end is None else max(0.0, end - time.monotonic())
+    if not hasattr(select, "poll"):  # Windows
+        reads, writes = ([], [fd]) if write else ([fd], [])
+        return any(select.select(reads, writes, writes, left))
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT if write else select.POLLIN)
+    # Rounded up: a wait of 0.3 ms must not become a busy loop of waits of 0 ms.
+    return bool(poll.poll(None if left is None else int(left * 1000 + 0.999)))
+
+
+class Stream:
+    """One connection. For one thread at a time; another one may call `interrupt`, and nothing else.
+
+    `conn`: its number, for the tap. `server`: `HOST:PORT` as dialled, for errors.
+    """
+
+    __slots__ = ("_closed", "_crossed", "_names", "_sock", "_tls", "_unsent", "conn", "server")
+
+    def __init__(self, sock: socket.socket, *, conn: int = 0, server: str = "") -> None:
+        sock.setblocking(False)
+        self._sock = sock
+        # Not isinstance: that would import ssl for a plain connection too.
+        self._tls = cast("ssl.SSLSocket", sock) if hasattr(sock, "do_handshake") else None
+        self._closed = False
+        self._unsent = 0
+        self._crossed = False
+        self.conn = conn
+        self.server = server
+        try:
+            self._names = (sock.getsockname(), sock.getpeername())
+        except OSError:  # already reset; the next read or write says so
+            self._names = (("?", 0), ("?", 0))
+
+    def fileno(self) -> int:
+        """The socket's file descriptor, for a selector; -1 once closed."""
+        return self._sock.fileno()
+
+    @property
+    def names(self) -> str:
+        """`LOCAL->REMOTE`, as Go's errors name a connection."""
+        # The names of Unix sockets (socketpair) are strings, possibly empty.
+        local, remote = (n if isinstance(n, tuple) else (str(n) or "@", 0) for n in self._names)
+        return f"{address_text(local)}->{address_text(remote)}"
+
+    # Reading
+
+    def recv_now(self, limit: int) -> bytes | None:
+        """At most `limit` bytes that are there already; b"" at the end of the stream, None if it would block.
+
+        Raises ConnectionLost, TLSError (the peer's alert).
+        """
+        try:
+            if self._tls is None:
+                return self._sock.recv(limit)
+            return self._tls.recv(min(limit, _RECORD))
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            self._failed_read(error)
+            return None
+
+    def _failed_read(self, error: OSError) -> None:
+        """Nothing to read yet, or raise."""
+        if self._tls is not None:
+            from rawkube.wire import tls
+
+            if tls.would_block(error):
+                # A read may have to write first (KeyUpdate, or renegotiation in TLS 1.2), and a write to
+                # read.
+                self._crossed = tls.wants_write(error)
+                return
+            if (failure := tls.failure(error, self.server)) is not None:
+                raise failure from error
+        raise self._lost("read", error) from error
+
+    def recv_by(self, limit: int, end: float | None) -> bytes | None:
+        """As `recv`, but until a point in time (monotonic), and None if nothing came by then."""
+        while (data := self.recv_now(limit)) is None:
+            if not self._wait(write=False, end=end):
+                return None
+        return data
+
+    def _wait(self, *, write: bool, end: float | None) -> bool:
+        write, self._crossed = write != self._crossed, False
+        return wait_for(self._sock.fileno(), write=write, end=end)
+
+    def recv(self, limit: int, *, timeout: float | None) -> bytes:
+        """At least one byte and at most `limit`; b"" at the end, with or without TLS's close_notify.
+
+        Raises DeadlineExceeded (step `silence`) after `timeout` seconds, ConnectionLost, TLSError.
+        """
+        data = self.recv_by(limit, None if timeout is None else time.monotonic() + timeout)
+        if data is None:
+            raise DeadlineExceeded(f"read tcp {self.names}: i/o timeout", step="silence", server=self.server)
+        return data
+
+    def pending(self) -> int:
+        """Decrypted bytes that wait inside TLS, which no selector sees; 0 on a plain connection."""
+        return 0 if self._tls is None or self._closed else self._tls.pending()
+
+    # Writing
+
+    def send_now(self, data: bytes | memoryview) -> int:
+        """How many bytes of `data` were taken without waiting, 0 if it would block.
+
+        After a 0, the next call's data must start with the same bytes: a TLS record may be half written.
+        Raises ConnectionLost, TLSError (the peer's alert).
+        """
+        try:
+            if self._tls is None:
+                return self._sock.send(data)
+            return self._send_record(memoryview(data)[: self._unsent or _RECORD])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            self._failed_write(error)
+            return 0
+
+    def _send_record(self, record: memoryview) -> int:
+        assert self._tls is not None
+        # OpenSSL wants a write that it could not finish repeated with the same length (SSL_write(3)).
+        self._unsent = len(record)
+        sent = self._tls.send(record)
+        self._unsent = 0
+        return sent
+
+    def _failed_write(self, error: OSError) -> None:
+        """No room to write yet, or raise."""
+        if self._tls is not None:
+            from rawkube.wire import tls
+
+            if tls.would_block(error):
+                self._crossed = not tls.wants_write(error)
+                return
+            if (failure := tls.failure(error, self.server)) is not None:
+                raise failure from error
+        raise self._lost("write", error) from error
+
+    def send_by(self, data: bytes | memoryview, end: float | None) -> bool:
+        """Send all of `data` until a point in time (monotonic): whether it was all taken by then."""
+        view = memoryview(data)
+        while view:
+            sent = self.send_now(view)
+            view = view[sent:]
+            if not sent and not self._wait(write=True, end=end):
+                return False
+            if view and end is not None and time.monotonic() >= end:
+                return False
+        return True
+
+    def send(self, data: bytes | memoryview, *, timeout: float | None) -> None:
+        """Send all of `data`.
+
+        Raises DeadlineExceeded (step `send`) after `timeout` seconds, ConnectionLost, TLSError.
+        """
+        if not self.send_by(data, None if timeout is None else time.monotonic() + timeout):
+            raise DeadlineExceeded(f"write tcp {self.names}: i/o timeout", step="send", server=self.server)
+
+    # The end
+
+    def _lost(self, what: str, error: OSError) -> TransportError:
+        if self._closed:
+            return ConnectionLost(f"{what} tcp {self.names}: use of closed network connection", server=self.server)
+        cause = os.strerror(error.errno).lower() if error.errno else "connection lost"
+        return ConnectionLost(f"{what} tcp {self.names}: {what}: {cause}", server=self.server)
+
+    def interrupt(self) -> None:
+        """End both directions at once, from any thread: whoever waits for this connection sees its end."""
+        try:
+            # Not SSLSocket.shutdown, which would take the TLS object away from the thread that reads.
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Close the connection; TLS is told so (close_notify) if that needs no waiting. Twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._tls is not None:
+                self._tls.unwrap()
+        except (OSError, ValueError):
+            pass
+        self._sock.close()

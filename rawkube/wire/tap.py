@@ -1,0 +1,53 @@
+"""The sink that every floor tells its events to.
+
+An event is plain data: a kind, the number of the connection, the seconds since the tap was made, and a dict
+of strings, numbers and lists. Secrets are removed before an event is told (`redact.py`), so no consumer can
+forget to. A tap is optional everywhere (`tap: Tap | None`): with None nothing is computed.
+
+The kinds, and what their data holds:
+
+    resolve   host, addresses [str], seconds
+    connect   address, port, seconds
+    tls       server_name, version, cipher, alpn, subject, issuer, not_after, seconds
+    request   method, target (redacted), headers [[name, value]] (redacted)
+    response  status, reason, headers [[name, value]] (redacted), seconds (to the first byte)
+    chunk     size (bytes of one HTTP chunk's or read's payload), start, end (bools: chunk boundaries)
+    end       bytes (of the body, as sent), seconds (since the request)
+    retry     why, wait (seconds), attempt
+    close     why
+    watch     type, kind, namespace, name, resourceVersion
+    note      text
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Event(NamedTuple):
+    """One happening on the wire. `conn` is 0 where no connection is concerned; `t` is in seconds."""
+
+    kind: str
+    conn: int
+    t: float
+    data: dict[str, Any]
+
+
+class Tap:
+    """Passes events on to its consumers, in order, one at a time, whatever thread tells them."""
+
+    def __init__(self, *consumers: Callable[[Event], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._consumers = consumers
+        self._clock = clock
+        self._start = clock()
+        self._lock = threading.Lock()
+
+    def __call__(self, kind: str, conn: int = 0, **data: object) -> None:
+        """Tell one event: its kind (see the module's table) and its data."""
+        with self._lock:
+            event = Event(kind, conn, self._clock() - self._start, data)
+            for consumer in self._consumers:
+                consumer(event)
