@@ -1,0 +1,211 @@
+"""Who the user is, fresh whenever it is asked: token files and certificates are rotated while a program runs.
+
+Clocks are monotonic seconds. One object may serve several threads.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from rawkube.errors import ConfigError
+from rawkube.kubeconfig.access import Access, Origin
+from rawkube.kubeconfig.files import Unreadable, read
+from rawkube.kubeconfig.text import quote
+
+TOKEN_FILE_SECONDS = 50.0
+"""A token file is read again after this time (client-go: a minute, and stale ten seconds earlier)."""
+CERTIFICATE_SECONDS = 1.0
+"""Certificate files are read at most once in this time (client-go, cert_rotation)."""
+
+_PEM_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+# RFC 9110, 5.6.2: what a header name may hold; "%" is the escape itself.
+_IN_NAME = frozenset(b"!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def header_key(key: str) -> str:
+    """A key of `as-user-extra` in a header name: each byte that may not stand there is percent-encoded."""
+    data = key.encode("utf-8", "replace")
+    return "".join(chr(byte) if byte in _IN_NAME else f"%{byte:02X}" for byte in data)
+
+
+def _checked(name: str, value: str) -> str:
+    """A header value that ends no line and starts no other (RFC 9110, 5.5). The message never shows it."""
+    if any((c < " " and c != "\t") or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in value):
+        raise ConfigError(f"net/http: invalid header field value for {quote(name)}")
+    return value
+
+
+class _Cached:
+    """Files that are read together, and again when some time has passed; the last good content stays."""
+
+    __slots__ = ("_content", "_files", "_read_at")
+
+    def __init__(self, *files: str) -> None:
+        self._files = files
+        self._content: tuple[bytes, ...] = ()
+        self._read_at = 0.0
+
+    def content(self) -> tuple[bytes, ...]:
+        """What the files hold. Raises Unreadable if that was never known."""
+        now = time.monotonic()
+        if self._content and now - self._read_at < CERTIFICATE_SECONDS:
+            return self._content
+        try:
+            self._content = tuple(read(file) for file in self._files)
+        except Unreadable:
+            if not self._content:
+                raise
+        self._read_at = now
+        return self._content
+
+
+class Credentials:
+    """The credentials of an Access: headers for each request, certificates for each handshake."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._file_token = ""
+        self._read_at: float | None = None
+        self._impersonation = _impersonation(access)
+        self._ca = _Cached(access.ca_file)
+        self._last_ca: bytes | None = None
+        files = (access.cert_file, access.key_file)
+        self._pair = _Cached(*files) if not access.cert_data and not access.key_data else None
+        self._last_pair: tuple[bytes, bytes] | None = None
+
+    def __repr__(self) -> str:
+        return f"Credentials({self._access!r})"
+
+    def headers(self, *, now: float) -> list[tuple[str, str]]:
+        """`Authorization` and `Impersonate-*` for a request at `now`. Values are text, UTF-8 on the wire.
+
+        Raises ConfigError if a token file was never readable, or a value cannot stand in a header.
+        """
+        found = self._authorization(now)
+        return [
+            *([("Authorization", _checked("Authorization", found))] if found else []),
+            *self._impersonation,
+        ]
+
+    def refresh(self) -> bool:
+        """After a 401: reads the token file at once. True if it holds another token: a replay makes sense."""
+        if not self._access.token_file:
+            return False
+        before = self._file_token
+        try:
+            self._file_token = self._read_token()
+        except ConfigError:
+            return False
+        return self._file_token != before
+
+    def ca_pem(self) -> bytes | None:
+        """The certificates that are trusted, PEM; None for the system's; empty (an empty file): none at all.
+
+        Raises ConfigError for a file or data without certificates.
+        """
+        access = self._access
+        if access.ca_data is not None:
+            return _checked_ca(access.ca_data, access, "ca_data")
+        if not access.ca_file:
+            return None
+        try:
+            (data,) = self._ca.content()
+            self._last_ca = _checked_ca(data, access, "ca_file") if data else data
+        except Unreadable as error:
+            raise _config_error(f"unable to load root certificates: {error}", access, "ca_file") from None
+        except ConfigError:
+            if self._last_ca is None:
+                raise
+        return self._last_ca
+
+    def client_cert(self) -> tuple[bytes, bytes] | None:
+        """The client certificate chain and its key, PEM, or None without one.
+
+        Files are read again, at most once a second. Raises ConfigError for what cannot be read or is no PEM.
+        """
+        access = self._access
+        if not access.cert_file and access.cert_data is None:
+            return None
+        try:
+            pair = self._read_pair()
+        except Unreadable as error:
+            raise _config_error(str(error), access, "cert_file") from None
+        for data, what, field in ((pair[0], "certificate", "cert"), (pair[1], "key", "key")):
+            if not _PEM_BLOCK.search(data):
+                if self._last_pair is not None:  # half-written: the pair before is still good
+                    return self._last_pair
+                name = f"{field}_data" if getattr(access, f"{field}_data") else f"{field}_file"
+                raise _config_error(f"tls: failed to find any PEM data in {what} input", access, name)
+        self._last_pair = pair
+        return pair
+
+    def _read_pair(self) -> tuple[bytes, bytes]:
+        access = self._access
+        if self._pair is not None:
+            certificate, key = self._pair.content()
+            return certificate, key
+        if self._last_pair is not None:
+            return self._last_pair
+        certificate = access.cert_data if access.cert_data is not None else read(access.cert_file)
+        return certificate, access.key_data if access.key_data is not None else read(access.key_file)
+
+    def _authorization(self, now: float) -> str:
+        access = self._access
+        token = self._token(now)
+        if token:
+            return f"Bearer {token}"
+        if access.username:
+            from binascii import b2a_base64
+
+            pair = f"{access.username}:{access.password}".encode("utf-8", "replace")
+            return "Basic " + b2a_base64(pair, newline=False).decode("ascii")
+        return ""
+
+    def _token(self, now: float) -> str:
+        access = self._access
+        if not access.token_file:
+            return access.token
+        if self._read_at is None or now - self._read_at >= TOKEN_FILE_SECONDS:
+            try:
+                self._file_token = self._read_token()
+            except ConfigError:
+                if not self._file_token and not access.token:
+                    raise
+            self._read_at = now  # last: another thread that comes meanwhile reads too, and finds a token
+        return self._file_token or access.token
+
+    def _read_token(self) -> str:
+        file = self._access.token_file
+        try:
+            token = read(file).decode("utf-8", "replace").strip()
+        except Unreadable as error:
+            raise _config_error(str(error), self._access, "token_file") from None
+        if not token:
+            raise _config_error(f"read empty token from file {quote(file)}", self._access, "token_file")
+        return _checked("Authorization", token)
+
+
+def _impersonation(access: Access) -> list[tuple[str, str]]:
+    if not access.impersonate_user:
+        return []
+    pairs = [("Impersonate-User", access.impersonate_user)]
+    if access.impersonate_uid:
+        pairs.append(("Impersonate-Uid", access.impersonate_uid))
+    pairs += [("Impersonate-Group", group) for group in access.impersonate_groups]
+    for key, values in access.impersonate_extra:
+        pairs += [(f"Impersonate-Extra-{header_key(key)}", value) for value in values]
+    return [(name, _checked(name, value)) for name, value in pairs]
+
+
+def _checked_ca(data: bytes, access: Access, field: str) -> bytes:
+    kinds = [match[1] for match in _PEM_BLOCK.finditer(data)]
+    if b"CERTIFICATE" in kinds:
+        return data
+    problem = "no valid certificate authority data seen" if kinds else "unable to parse bytes as PEM block"
+    raise _config_error(f"unable to load root certificates: {problem}", access, field)
+
+
+def _config_error(text: str, access: Access, field: str) -> ConfigError:
+    origin = access.origins.get(field, Origin("default"))
+    return ConfigError(text, detail=[f"set by {origin}"])

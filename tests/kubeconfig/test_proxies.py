@@ -1,0 +1,80 @@
+"""Which proxy of the environment applies, by Go's rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from rawkube.kubeconfig.proxies import from_environment
+from rawkube.kubeconfig.server_url import parse
+
+DEAD = "http://127.0.0.1:9"
+
+
+def applies(server: str, **environ: str) -> str:
+    found = from_environment(parse(server), environ)
+    return found[0] if found else ""
+
+
+@pytest.mark.parametrize(
+    ("server", "environ", "variable"),
+    [
+        ("https://h", {"HTTPS_PROXY": DEAD}, "HTTPS_PROXY"),
+        ("https://h", {"https_proxy": DEAD}, "https_proxy"),
+        ("https://h", {"HTTPS_PROXY": DEAD, "https_proxy": DEAD}, "HTTPS_PROXY"),
+        ("https://h", {"HTTPS_PROXY": "", "https_proxy": DEAD}, "https_proxy"),
+        ("https://h", {"HTTP_PROXY": DEAD}, ""),
+        ("http://h", {"HTTP_PROXY": DEAD}, "HTTP_PROXY"),
+        ("http://h", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://h", {"ALL_PROXY": DEAD, "all_proxy": DEAD}, ""),
+        ("https://localhost:6443", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://LOCALHOST", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://127.0.0.1:6443", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://127.9.9.9", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://[::1]:6443", {"HTTPS_PROXY": DEAD}, ""),
+        ("https://10.0.0.1", {"HTTPS_PROXY": DEAD}, "HTTPS_PROXY"),
+    ],
+)
+def test_which_variable(server: str, environ: dict[str, str], variable: str) -> None:
+    assert applies(server, **environ) == variable
+
+
+@pytest.mark.parametrize(
+    ("server", "no_proxy", "direct"),
+    [
+        ("https://a.b.example", "*", True),
+        ("https://b.example", "b.example", True),
+        ("https://a.b.example", "b.example", True),
+        ("https://a.b.example", "example", True),
+        ("https://a.b.example", "ample", False),
+        ("https://b.example", ".b.example", False),
+        ("https://a.b.example", ".b.example", True),
+        ("https://b.example", "*.b.example", False),
+        ("https://a.b.example", "*.b.example", True),
+        ("https://A.B.example", "b.EXAMPLE", True),
+        ("https://b.example:6443", "b.example:6443", True),
+        ("https://b.example:6443", "b.example:443", False),
+        ("https://b.example", "b.example:443", True),
+        ("https://10.1.2.3", "10.0.0.0/8", True),
+        ("https://11.1.2.3", "10.0.0.0/8", False),
+        ("https://10.1.2.3", "10.1.2.3", True),
+        ("https://10.1.2.3", "10.1.2.30", False),
+        ("https://10.1.2.3:6443", "10.1.2.3:6443", True),
+        ("https://10.1.2.3:6443", "10.1.2.3:443", False),
+        ("https://[fd00::1]:6443", "fd00::/8", True),
+        ("https://[fd00::1]:6443", "fd00::1", True),
+        ("https://[fd00::1]:6443", "[fd00::1]:6443", True),
+        ("https://[fd00::1]:6443", "[fd00::1]:1", False),
+        ("https://h", "10.0.0.0/8, h , x", True),
+        ("https://h", ",, ,", False),
+        ("https://h", "10.0.0.0/8", False),
+        ("https://h", ":443", False),
+        ("https://h", "10.0.0.0/99", False),
+    ],
+)
+def test_exceptions(server: str, no_proxy: str, direct: bool) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        assert (applies(server, HTTPS_PROXY=DEAD, **{name: no_proxy}) == "") is direct
+
+
+def test_the_upper_case_list_hides_the_other() -> None:
+    assert applies("https://h", HTTPS_PROXY=DEAD, NO_PROXY="x", no_proxy="h") == "HTTPS_PROXY"
