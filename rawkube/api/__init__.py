@@ -1,0 +1,1 @@
+"""What an API server says: requests, discovery of what it serves, watches."""

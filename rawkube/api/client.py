@@ -1,0 +1,328 @@
+"""Requests to an API server over the resolved connection: get, list, watch; retries; a Status becomes an error.
+
+The credentials, the CA, the prefix, the impersonation: whatever a request needs is put together here, once, for
+every kind of request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Self
+
+from rawkube._version import user_agent
+from rawkube.api.builtin import Resource
+from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
+from rawkube.api.paths import encode_query, resource_path
+from rawkube.api.status import is_failure, retry_after, status_error
+from rawkube.api.warning_header import parse_warnings
+from rawkube.api.watch import WatchDecoder, WatchEvent
+from rawkube.duration import format_duration
+from rawkube.errors import ConnectionLost, DecodeError, StatusError, TransportError
+from rawkube.kubeconfig import server_url
+from rawkube.kubeconfig.access import Access
+from rawkube.kubeconfig.credentials import Credentials
+from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions
+from rawkube.wire.http import Request, Response
+from rawkube.wire.pool import Pool
+from rawkube.wire.tap import Tap
+
+RETRIES = 10
+"""How often a request is repeated when the server asks for it, or when a GET's connection breaks (client-go)."""
+
+
+class ApiClient:
+    """One API server, as one user.
+
+    `access`: the resolved connection. `on_warning` is told the text of each `Warning` header. `sleep` and `clock`
+    are the caller's to replace. Safe for several threads, as its pool is.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        tap: Tap | None = None,
+        timeouts: Timeouts | None = None,
+        on_warning: Callable[[str], None] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.access = access
+        self.clock = clock
+        self.timeouts = timeouts or Timeouts()
+        self.credentials = Credentials(access)
+        self.address = server_url.parse(access.server)
+        self._tap = tap
+        self._on_warning = on_warning
+        self.sleep = sleep
+        self._common = [("User-Agent", user_agent())]
+        if not access.disable_compression:
+            self._common.append(("Accept-Encoding", "gzip"))
+        self.pool = Pool(self._endpoint(), timeouts=self.timeouts, tap=tap)
+
+    def _endpoint(self) -> Endpoint:
+        if self.address.scheme != "https":
+            return Endpoint(self.address.host, self.address.effective_port, None)
+        options = TLSOptions(
+            server_name=self.access.tls_server_name or self.address.host,
+            ca_pem=self.credentials.ca_pem(),
+            verify=not self.access.insecure,
+            client_cert=self.credentials.client_cert,
+        )
+        return Endpoint(self.address.host, self.address.effective_port, options)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # One request.
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Iterable[tuple[str, str]] = (),
+        *,
+        accept: str = "application/json",
+        headers: Iterable[tuple[str, str]] = (),
+        body: bytes = b"",
+        deadline: float | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> Response:
+        """Send a request and give the answer's head, whatever its status; the body is the caller's to read.
+
+        `path` is without the server's prefix. `deadline` is a time of the client's clock. Repeated as client-go
+        does: 429 and 5xx with an integer `Retry-After`, at most 10 times; a GET whose connection breaks before the
+        answer, at most 10 times a second apart. Beyond client-go: a 401 is answered once with fresh credentials.
+        Raises TransportError.
+        """
+        target = self._target(path, query)
+        extra = [("Accept", accept), *self._common, *headers]
+        own = self._own_deadline(deadline)
+        previous: Exception | None = None
+        for attempt in range(1, RETRIES + 2):
+            try:
+                response = self.exchange(Request(method, target, extra, body), timeouts=timeouts, deadline=own)
+            except ConnectionLost as error:
+                if method != "GET" or error.answered or attempt > RETRIES:
+                    raise _after(error, previous) from None
+                previous, wait, why = error, 1.0, str(error)
+            else:
+                asked = retry_after(response.headers)
+                if asked is None or not _may_retry(response.status) or attempt > RETRIES:
+                    break
+                wait, why = float(asked), f"HTTP {response.status} with Retry-After"
+                response.close()
+            self._wait(why, wait, attempt, own)
+        return response
+
+    def exchange(
+        self, request: Request, *, timeouts: Timeouts | None = None, deadline: float | None = None
+    ) -> Response:
+        """One request and its answer: credentials are added, and a 401 is answered once with fresh ones.
+
+        `request.target` holds the server's prefix. Raises TransportError.
+        """
+        response = self._once(request, timeouts, deadline)
+        if response.status == 401 and self.credentials.refresh():
+            response.close()
+            self._note_retry("401: the credentials were refreshed", 0.0, 1)
+            response = self._once(request, timeouts, deadline)
+        if self._on_warning is not None:
+            for text in parse_warnings(value for name, value in response.headers if name == "warning"):
+                self._on_warning(text)
+        return response
+
+    def _once(self, request: Request, timeouts: Timeouts | None, deadline: float | None) -> Response:
+        headers = [*request.headers, *self.credentials.headers(now=self.clock())]
+        return self.pool.request(request._replace(headers=headers), timeouts=timeouts, deadline=deadline)
+
+    def _wait(self, why: str, seconds: float, attempt: int, deadline: float | None) -> None:
+        self._note_retry(why, seconds, attempt)
+        self.sleep(seconds if deadline is None else max(0.0, min(seconds, deadline - self.clock())))
+
+    def _target(self, path: str, query: Iterable[tuple[str, str]]) -> str:
+        parameters = list(query)
+        if self.access.request_timeout:
+            parameters.append(("timeout", format_duration(self.access.request_timeout)))
+        encoded = encode_query(parameters)
+        return f"{self.address.prefix}{path}?{encoded}" if encoded else f"{self.address.prefix}{path}"
+
+    def _own_deadline(self, deadline: float | None) -> float | None:
+        if not self.access.request_timeout:
+            return deadline
+        own = self.clock() + self.access.request_timeout
+        return own if deadline is None else min(own, deadline)
+
+    def _note_retry(self, why: str, wait: float, attempt: int) -> None:
+        if self._tap is not None:
+            self._tap("retry", why=why, wait=wait, attempt=attempt)
+
+    # Objects.
+
+    def read_object(self, response: Response, *, verb: str, resource: Resource, name: str = "") -> Object:
+        """The object that an answer holds.
+
+        Raises StatusError for a failure (a 200 whose body is a failed Status is one too), DecodeError for
+        anything that is no object.
+        """
+        if not 200 <= response.status <= 206:
+            raise self.failure(response, verb=verb, resource=resource, name=name)
+        try:
+            body = response.read()
+        except ConnectionLost as error:
+            # client-go's text: the connection broke inside the body.
+            text = f"unexpected error when reading response body. Please retry. Original error: {error}"
+            raise DecodeError(text, detail=error.detail) from None
+        decoded = decode_object(body, response.header("content-type"))
+        if is_failure(decoded):
+            raise StatusError(decoded)
+        return decoded
+
+    def failure(self, response: Response, *, verb: str, resource: Resource, name: str = "") -> Exception:
+        """The error that an answer other than success stands for; reads its body."""
+        if 300 <= response.status < 400:
+            where = response.header("location") or "nowhere"
+            response.close()
+            return TransportError(
+                f'the server answered {response.status} and redirects to "{where}"; redirects are not followed',
+                server=self.pool.endpoint.authority,
+            )
+        try:
+            body = response.read()
+        except TransportError:
+            body = b""
+        return status_error(
+            response.status,
+            response.headers,
+            body,
+            verb=verb,
+            resource=resource.plural,
+            group=resource.group,
+            name=name,
+        )
+
+    def get(self, resource: Resource, namespace: str, name: str, *, deadline: float | None = None) -> Object:
+        """One object. Raises StatusError, TransportError, DecodeError."""
+        path = resource_path(resource, namespace, name)
+        with self.send("GET", path, accept="application/json, */*", deadline=deadline) as response:
+            return self.read_object(response, verb="get", resource=resource, name=name)
+
+    def list(
+        self,
+        resource: Resource,
+        namespace: str,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        name: str = "",
+        deadline: float | None = None,
+    ) -> Object:
+        """A collection, whose items carry their `kind` and `apiVersion` (servers leave them out inside a list).
+
+        `name`: the one object that the query selects, for an error's text. Raises StatusError, TransportError,
+        DecodeError; an answer that is no list is never an empty one.
+        """
+        path = resource_path(resource, namespace)
+        with self.send("GET", path, query, deadline=deadline) as response:
+            listing = self.read_object(response, verb="list", resource=resource, name=name)
+        return complete_list(listing)
+
+    def watch(
+        self,
+        resource: Resource,
+        namespace: str,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        name: str = "",
+        silence: float,
+        deadline: float | None = None,
+    ) -> Watch:
+        """Open a watch. `silence`: how many seconds without a byte end it.
+
+        Raises StatusError, TransportError, DecodeError.
+        """
+        parameters = [*query, ("watch", "true")]
+        path = resource_path(resource, namespace)
+        response = self.send("GET", path, parameters, deadline=deadline)
+        if response.status != 200:
+            raise self.failure(response, verb="watch", resource=resource, name=name)
+        response.set_silence(silence)
+        return Watch(response, self._tap)
+
+
+class Watch:
+    """The events of one watch request, as they come.
+
+    Iterating ends when the stream ends, in whatever way; `error` then holds what ended it, None at a clean end.
+    An event that the end cut off is dropped. Raises DecodeError for what is no watch event; its `detail` names the
+    Content-Type.
+    """
+
+    def __init__(self, response: Response, tap: Tap | None = None) -> None:
+        self.response = response
+        self.error: TransportError | None = None
+        self._decoder = WatchDecoder()
+        self._tap = tap
+
+    def __iter__(self) -> Iterator[WatchEvent]:
+        try:
+            for piece in self.response.chunks():
+                yield from self._told(self._decoder.feed(piece))
+                self._check()
+        except TransportError as error:
+            self.error = error
+        yield from self._told(self._decoder.end())
+        self._check()
+
+    def _check(self) -> None:
+        """Raise what the decoder found wrong, once the events before it are out."""
+        error = self._decoder.error
+        if error is not None:
+            media = self.response.header("content-type") or "none"
+            raise DecodeError(str(error), detail=[*error.detail, f"Content-Type: {media}"])
+
+    def _told(self, events: list[WatchEvent]) -> list[WatchEvent]:
+        if self._tap is not None:
+            for event in events:
+                self._tap("watch", self.response.conn, **_summary(event))
+        return events
+
+    def close(self) -> None:
+        """End the watch; its connection is closed."""
+        self.response.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _summary(event: WatchEvent) -> dict[str, str]:
+    metadata = metadata_of(event.object)
+    named = {key: str(metadata.get(key) or "") for key in ("namespace", "name", "resourceVersion")}
+    return {"type": event.type, "of": str(event.object.get("kind") or ""), **named}
+
+
+def _after(error: ConnectionLost, previous: Exception | None) -> ConnectionLost:
+    """The last error, with the one before it where that was another (client-go's words)."""
+    if previous is None or str(previous) == str(error):
+        return error
+    text = f"{error} - error from a previous attempt: {previous}"
+    return ConnectionLost(text, answered=error.answered, server=error.server, detail=error.detail)
+
+
+def _may_retry(status: int) -> bool:
+    return status == 429 or status >= 500

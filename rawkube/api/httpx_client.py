@@ -1,0 +1,165 @@
+"""`rawkube.Client`: an `httpx.Client` whose transport is rawkube's own connection layer.
+
+    with rawkube.Client() as client:
+        pods = client.get("/api/v1/namespaces/demo/pods").json()
+
+What holds for the commands holds here, because it is the same code: the server's prefix, the CA, the credentials
+(fresh for each request, renewed once on a 401), impersonation, trace. It speaks to that server alone: a URL of
+another origin is refused before anything is sent, so no credential can go astray.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from rawkube._version import user_agent
+from rawkube.api.client import ApiClient
+from rawkube.api.connect import connect
+from rawkube.errors import (
+    ConnectError,
+    ConnectionLost,
+    DeadlineExceeded,
+    ProtocolError,
+    ResolveError,
+    TLSError,
+    TransportError,
+)
+from rawkube.kubeconfig.access import Access
+from rawkube.wire.dial import Timeouts
+from rawkube.wire.http import Request, Response
+from rawkube.wire.tap import Tap
+
+DEFAULT_TIMEOUT = httpx.Timeout(connect=30.0, read=60.0, write=60.0, pool=None)
+"""Seconds. `read` is the silence between two pieces: raise it for a watch (httpx's own default is 5 s)."""
+
+# What the connection layer decides: framing, the connection itself, the decoding of the body.
+_NOT_SENT = {b"host", b"connection", b"transfer-encoding", b"content-length", b"accept-encoding"}
+_NOT_GIVEN = {"content-encoding", "content-length", "transfer-encoding"}
+
+
+class Client(httpx.Client):
+    """An httpx client for one API server.
+
+    Without `access` the connection is the one that kubectl would use (`rawkube.connect`'s keyword arguments
+    choose another: kubeconfig, context, namespace, …). Everything else that `httpx.Client` takes is passed on,
+    except what belongs to the connection (`verify`, `cert`, `proxy`, `transport`, `base_url`).
+    Relative URLs are below the server's URL, prefix included. Safe for several threads, as httpx's client is.
+    """
+
+    def __init__(
+        self,
+        access: Access | None = None,
+        *,
+        tap: Tap | None = None,
+        kubeconfig: str = "",
+        context: str = "",
+        namespace: str = "",
+        timeout: httpx.Timeout | float | None = DEFAULT_TIMEOUT,
+        headers: Mapping[str, str] | None = None,
+        **options: Any,  # noqa: ANN401 - httpx's own, passed on
+    ) -> None:
+        api = (
+            ApiClient(access, tap=tap)
+            if access is not None
+            else connect(kubeconfig=kubeconfig, context=context, namespace=namespace, tap=tap)
+        )
+        self.access = api.access
+        super().__init__(
+            transport=Transport(api),
+            base_url=api.access.server,
+            trust_env=False,
+            timeout=timeout,
+            headers={"User-Agent": user_agent(), **dict(headers or {})},
+            **options,
+        )
+
+
+class Transport(httpx.BaseTransport):
+    """httpx's transport interface on an ApiClient."""
+
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request. Raises httpx's own exceptions, with rawkube's as their cause."""
+        self._check_origin(request)
+        wanted = request.extensions.get("timeout", {})
+        try:
+            response = self._api.exchange(self._translate(request), timeouts=self._timeouts(wanted))
+        except TransportError as error:
+            raise _translated(error, request) from error
+        return httpx.Response(
+            response.status,
+            headers=[(name, value) for name, value in response.headers if name not in _NOT_GIVEN],
+            stream=_Body(response, request),
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": response.reason.encode("latin-1")},
+        )
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._api.close()
+
+    def _check_origin(self, request: httpx.Request) -> None:
+        url, address = request.url, self._api.address
+        port = url.port or {"https": 443}.get(url.scheme, 80)
+        if (url.scheme, url.host, port) != (address.scheme, address.host.lower(), address.effective_port):
+            raise httpx.UnsupportedProtocol(
+                f"this client speaks to {self._api.access.server} alone, not to {url.scheme}://{url.host}:{port}",
+                request=request,
+            )
+
+    def _translate(self, request: httpx.Request) -> Request:
+        headers = [(n, v) for n, v in request.headers.raw if n.lower() not in _NOT_SENT]
+        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        if not self._api.access.disable_compression:
+            pairs.append(("Accept-Encoding", "gzip"))
+        return Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.read())
+
+    def _timeouts(self, wanted: dict[str, float | None]) -> Timeouts:
+        known = self._api.timeouts
+        far = 10.0**9  # httpx's None: no limit
+        return known._replace(
+            connect=wanted.get("connect", known.connect) or far,
+            send=wanted.get("write", known.send) or far,
+            first_byte=wanted.get("read", known.first_byte) or far,
+            silence=wanted.get("read", known.silence) or far,
+        )
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of an answer, decoded, piece by piece as it comes."""
+
+    def __init__(self, response: Response, request: httpx.Request) -> None:
+        self._response = response
+        self._request = request
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._response.chunks()
+        except TransportError as error:
+            raise _translated(error, self._request) from error
+
+    def close(self) -> None:
+        self._response.close()
+
+
+def _translated(error: TransportError, request: httpx.Request) -> httpx.TransportError:
+    kind: type[httpx.TransportError] = httpx.NetworkError
+    if isinstance(error, DeadlineExceeded):
+        steps = {
+            "resolve": httpx.ConnectTimeout,
+            "connect": httpx.ConnectTimeout,
+            "tls": httpx.ConnectTimeout,
+            "send": httpx.WriteTimeout,
+        }
+        kind = steps.get(error.step, httpx.ReadTimeout)
+    elif isinstance(error, ResolveError | ConnectError | TLSError):
+        kind = httpx.ConnectError
+    elif isinstance(error, ProtocolError):
+        kind = httpx.RemoteProtocolError
+    elif isinstance(error, ConnectionLost):
+        kind = httpx.RemoteProtocolError if error.answered else httpx.ReadError
+    return kind(str(error), request=request)

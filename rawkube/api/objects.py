@@ -1,0 +1,74 @@
+"""Pure: a JSON answer → an object or a list of objects, or a DecodeError in client-go's words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rawkube.api.gotext import one_line
+from rawkube.errors import DecodeError
+
+Object = dict[str, Any]
+"""A Kubernetes object, as decoded from JSON."""
+
+_SHOWN = 200
+"""How many characters of an answer a message shows."""
+
+
+def decode_object(body: bytes, content_type: str) -> Object:
+    """A JSON object with a kind. `content_type`: the header's value, empty where there was none. Raises DecodeError."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media and media != "application/json":
+        raise DecodeError(f"serializer for {one_line(content_type)} doesn't exist", detail=_seen(body))
+    try:
+        decoded = json.loads(body)
+    except ValueError as error:
+        text = f"couldn't get version/kind; json parse error: {_json_error(body, error)}"
+        raise DecodeError(text, detail=_seen(body)) from None
+    if not isinstance(decoded, dict):
+        text = "couldn't get version/kind; json parse error: the answer is no JSON object"
+        raise DecodeError(text, detail=_seen(body))
+    if not isinstance(decoded.get("kind"), str) or not decoded["kind"]:
+        raise DecodeError(f"Object 'Kind' is missing in '{_start(body)}'")
+    return decoded
+
+
+def complete_list(listing: Object) -> Object:
+    """A list whose items carry their kind and apiVersion; `items` is always there. Raises DecodeError for no list."""
+    kind = str(listing["kind"])
+    items = listing.get("items")
+    if not kind.endswith("List") or not isinstance(items, list | None):
+        raise DecodeError(f"the server was asked for a list and sent {one_line(kind)}")
+    for item in items or []:
+        if not isinstance(item, dict):
+            raise DecodeError(f"the server sent a {one_line(kind)} with an item that is no object")
+        item.setdefault("kind", kind.removesuffix("List"))
+        item.setdefault("apiVersion", listing.get("apiVersion"))
+    return {**listing, "items": items or []}
+
+
+def metadata_of(item: Object) -> dict[str, Any]:
+    """The `metadata` of an object, an empty dict where it has none."""
+    metadata = item.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _json_error(body: bytes, error: ValueError) -> str:
+    start = body.lstrip()[:1]
+    if not start:
+        return "unexpected end of JSON input"
+    if isinstance(error, json.JSONDecodeError) and error.pos <= len(body) - len(body.lstrip()):
+        return f"invalid character {start.decode('latin-1')!r} looking for beginning of value"
+    return str(error).splitlines()[0]
+
+
+def _seen(body: bytes) -> list[str]:
+    """The first bytes of an answer, for a person who must find out who sent it."""
+    if not body:
+        return ["the server's answer was empty"]
+    return [f"the server's answer ({len(body)} bytes) begins: {_start(body)}"]
+
+
+def _start(body: bytes) -> str:
+    text = one_line(body[: 4 * _SHOWN].decode("utf-8", "replace").strip())
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
