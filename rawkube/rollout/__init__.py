@@ -1,0 +1,1 @@
+"""Is the rollout of a workload done?"""
