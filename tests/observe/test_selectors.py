@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rawkube.observe import accept
+from rawkube.observe.selectors import (
+    fields_match,
+    knows_fields,
+    labels_match,
+    parse_fields,
+    parse_labels,
+    pinned_name,
+)
+
+LABELS = {"app": "web", "tier": "", "example.com/size": "7"}
+
+MATCHES = {
+    "": True,
+    "app=web": True,
+    "app==web": True,
+    "app = web": True,
+    "app=db": False,
+    "tier=": True,
+    "app=": False,
+    "app!=db": True,
+    "app!=web": False,
+    "none!=web": True,
+    "none=web": False,
+    "none=": False,
+    "app": True,
+    "none": False,
+    "!app": False,
+    "!none": True,
+    "! none": True,
+    "app in (web)": True,
+    "app in (db, web)": True,
+    "app in (db)": False,
+    "none in (web)": False,
+    "tier in (,x)": True,
+    "app notin (db,x)": True,
+    "app notin (web)": False,
+    "none notin (web)": True,
+    "app=web,tier": True,
+    "app=web,!tier": False,
+    "app in (web,db),tier notin (x,y),!none": True,
+    "example.com/size=7": True,
+    "example.com/size>6": True,
+    "example.com/size>7": False,
+    "example.com/size<10": True,
+    "app>1": False,
+    "none<1": False,
+}
+
+
+@pytest.mark.parametrize(("selector", "matches"), MATCHES.items())
+def test_label_selectors(selector: str, matches: bool) -> None:
+    assert labels_match(parse_labels(selector), {"metadata": {"labels": LABELS}}) is matches
+
+
+@pytest.mark.parametrize("obj", [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"labels": None}}])
+def test_an_object_without_labels(obj: dict[str, Any]) -> None:
+    assert labels_match(parse_labels("!app,app!=web"), obj)
+    assert not labels_match(parse_labels("app"), obj)
+
+
+@pytest.mark.parametrize("selector", ["===", "app=a=b", "a b", "app in web", "app in (", "-a", "=x", "a,=,b"])
+def test_no_label_selector(selector: str) -> None:
+    with pytest.raises(ValueError, match="label selector"):
+        parse_labels(selector)
+
+
+FIELDS = {
+    "": True,
+    "metadata.name=web": True,
+    "metadata.name==web": True,
+    "metadata.name!=web": False,
+    "metadata.name!=db": True,
+    "metadata.name=web,metadata.namespace=demo": True,
+    "metadata.name=web,metadata.namespace=other": False,
+    "spec.nodeName=": True,
+    "spec.hostNetwork=true": True,
+    "spec.text=a\\,b\\=c\\\\": True,
+}
+
+
+@pytest.mark.parametrize(("selector", "matches"), FIELDS.items())
+def test_field_selectors(selector: str, matches: bool) -> None:
+    spec = {"hostNetwork": True, "text": "a,b=c\\"}
+    obj = {"metadata": {"name": "web", "namespace": "demo"}, "spec": spec}
+    assert fields_match(parse_fields(selector), obj) is matches
+
+
+@pytest.mark.parametrize("selector", ["metadata.name", "=web", "a=b=c", "a=\\x"])
+def test_no_field_selector(selector: str) -> None:
+    with pytest.raises(ValueError, match="field selector"):
+        parse_fields(selector)
+
+
+@pytest.mark.parametrize(
+    ("selector", "resource", "known"),
+    [
+        ("metadata.name=a,metadata.namespace!=b", "deployments", True),
+        ("status.phase=Running", "pods", True),
+        ("status.phase=Running", "deployments", False),
+        ("involvedObject.uid=1,reason=Failed", "events", True),
+        ("involvedObject.uid=1", "pods", False),
+        ("nosuch=x", "events", False),
+    ],
+)
+def test_which_fields_can_be_evaluated(selector: str, resource: str, known: bool) -> None:
+    assert knows_fields(parse_fields(selector), resource) is known
+
+
+def test_the_order_and_the_spelling_make_no_difference() -> None:
+    assert parse_labels("a=b,c in (d,e)") == parse_labels("c in (e, d),a==b")
+    assert pinned_name(parse_fields("metadata.namespace=x,metadata.name=web")) == "web"
+    assert pinned_name(parse_fields("metadata.name!=web")) == ""
+
+
+V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+LAST = accept.LAST_RESORT
+
+
+@pytest.mark.parametrize(
+    ("accepted", "content_type", "table", "rank"),
+    [
+        ("", "application/json", False, 0),
+        ("*/*", "application/json", False, 0),
+        ("*/*", PROTOBUF, False, LAST),
+        ("*/*", V2, False, LAST),
+        ("application/json", "application/json; charset=utf-8", False, 0),
+        ("application/json", V2, False, None),
+        ("application/json", "application/json", True, None),
+        ("application/json", PROTOBUF, False, None),
+        ("application/json", "text/plain", False, 0),
+        (f"{V2},application/json", V2, False, 0),
+        (f"{V2},application/json", "application/json", False, 1),
+        (V2.replace("v2", "v2beta1"), V2, False, None),
+        (f"{TABLE},application/json", "application/json", True, 0),
+        (f"{TABLE},application/json", "application/json", False, 1),
+        (f"{PROTOBUF},application/json", "application/json", False, 1),
+        ("application/json;q=0.1, application/yaml", "application/json", False, 1),
+        ("application/json;q=0", "application/json", False, None),
+        ("application/json;q=x", "application/json", False, 0),
+    ],
+)
+def test_accept(accepted: str, content_type: str, table: bool, rank: int | None) -> None:
+    assert accept.rank(accepted, content_type, table=table) == rank
+
+
+@pytest.mark.parametrize(
+    ("accepted", "taken"),
+    [
+        ("gzip", True),
+        ("GZIP", True),
+        ("deflate, gzip;q=0.5", True),
+        ("*", True),
+        ("", False),
+        ("identity", False),
+        ("gzip;q=0", False),
+        ("gzip; q=0.0, *", False),
+    ],
+)
+def test_accept_encoding(accepted: str, taken: bool) -> None:
+    assert accept.accepts_encoding(accepted, "gzip") is taken
