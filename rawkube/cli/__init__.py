@@ -1,0 +1,1 @@
+"""The command line: arguments, calls, lines on the screen, exit codes."""

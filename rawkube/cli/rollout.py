@@ -1,0 +1,161 @@
+"""`rawkube rollout …`: arguments → workloads → their states on the screen, one workload after the other."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rawkube.api.arguments import Wanted, check_name, parse_arguments
+from rawkube.api.builtin import Resource, lookup
+from rawkube.api.client import ApiClient
+from rawkube.api.gotext import go_quote
+from rawkube.api.missing import get_or_explain
+from rawkube.api.objects import metadata_of
+from rawkube.cli.output import Output
+from rawkube.errors import RawkubeError, RolloutFailed, StatusError, UsageError
+from rawkube.rollout.follow import Workload, follow
+from rawkube.rollout.status import unsupported_kind
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from rawkube.cli.flags import Parsed
+
+STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
+
+
+class Stopped(BaseException):
+    """A signal ended the watching; kubectl then prints nothing and exits with 1."""
+
+
+def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
+    """`rollout status`: 0 when everything that was named is rolled out (or `--watch=false`), else 1.
+
+    `connect` is called once the command line is known to be sound: a wrong word contacts nobody.
+    """
+    revision = parsed.values["revision"]
+    if revision < 0:
+        raise UsageError(f"revision must be a positive integer: {revision}")
+    selector = parsed.values["selector"]
+    wanted = parse_arguments(parsed.args, selector=selector)
+    resources = [_resource(one.type) for one in wanted]
+    with connect() as client:
+        command = _Status(client, out, parsed)
+        try:
+            for one, resource in zip(wanted, resources, strict=True):
+                command.visit(one, resource, selector)
+        except Stopped:
+            return 1
+    return command.finish()
+
+
+def _resource(word: str) -> Resource:
+    found = lookup(word)
+    if found is None:
+        name, _, group = word.partition(".")
+        where = f' in group "{group}"' if group else ""
+        raise UsageError(
+            f'the server doesn\'t have a resource type "{name}"{where}',
+            detail=["rawkube knows the built-in kinds of core, apps and batch; the server was not asked for others"],
+        )
+    return found
+
+
+class _Status:
+    """The workloads of one command line, visited in order; an error of one does not stop the others."""
+
+    def __init__(self, client: ApiClient, out: Output, parsed: Parsed) -> None:
+        self._client = client
+        self._out = out
+        self._options = parsed.values
+        self._errors: list[RawkubeError] = []
+        self._visited = 0
+
+    def visit(self, wanted: Wanted, resource: Resource, selector: str) -> None:
+        """Show one workload to its end, or each one of a collection."""
+        namespace = self._client.access.namespace if resource.namespaced else ""
+        try:
+            for name in [wanted.name] if wanted.name else self._names(resource, namespace, selector):
+                self._visited += 1
+                self._show(Workload(resource, namespace, name))
+        except RawkubeError as error:
+            self._visited += 1
+            self._errors.append(error)
+
+    def _names(self, resource: Resource, namespace: str, selector: str) -> list[str]:
+        query = [("labelSelector", selector)] if selector else []
+        try:
+            listing = self._client.list(resource, namespace, query=query)
+        except StatusError as error:
+            raise _told_what_was_listed(error, resource, selector) from None
+        return [str(metadata_of(item).get("name") or "") for item in listing["items"]]
+
+    def _show(self, workload: Workload) -> None:
+        try:
+            self._follow(workload)
+        except RawkubeError as error:
+            self._errors.append(error)
+
+    def _follow(self, workload: Workload) -> None:
+        check_name(workload.name)
+        unsupported = unsupported_kind(workload.resource.group, workload.resource.kind)
+        if unsupported:
+            get_or_explain(self._client, *workload)
+            raise RolloutFailed(unsupported)
+        seconds = self._options["watch-timeout"]
+        states = follow(
+            self._client,
+            workload,
+            revision=self._options["revision"],
+            timeout=self._options["timeout"],
+            watch_timeout=(lambda: int(seconds)) if seconds else None,
+            on_note=self._out.note,
+        )
+        with _signals_stop() as arm:
+            for state in states:
+                self._out.line(state.message)
+                if not self._options["watch"]:
+                    return
+                arm()
+
+    def finish(self) -> int:
+        """Say what went wrong; the exit code."""
+        if self._errors:
+            self._out.errors(self._errors)
+            return 1
+        if not self._visited:
+            self._out.note(f"No resources found in {self._client.access.namespace} namespace.")
+        return 0
+
+
+def _told_what_was_listed(error: StatusError, resource: Resource, selector: str) -> StatusError:
+    """cli-runtime's words for a collection that cannot be listed (`resource.Selector`)."""
+    if error.reason not in ("BadRequest", "NotFound"):
+        return error
+    what = go_quote(f"{resource.group_version}, Resource={resource.plural}")
+    found = f'Unable to find {what} that match label selector {go_quote(selector)}, field selector ""'
+    text = f"{found if selector else f'Unable to list {what}'}: {error}"
+    return StatusError({**error.status, "message": text}, detail=error.detail)
+
+
+@contextmanager
+def _signals_stop() -> Iterator[Callable[[], None]]:
+    """Once armed, the signals that end kubectl's watching raise Stopped; before, they do what they always do."""
+    before: dict[int, object] = {}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stopped
+
+    def arm() -> None:
+        if not before:
+            for number in STOPPING:
+                if signal.getsignal(number) != signal.SIG_IGN:
+                    before[number] = signal.signal(number, stop)
+
+    try:
+        yield arm
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]

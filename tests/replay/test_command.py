@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from rawkube.cli.replay import environment, parse_speed, replay_command
+from rawkube.errors import RecordingError, UsageError
+from tests.observe.made import DEPLOYMENTS, Script, answer, listing, written
+
+ROOT = Path(__file__).parents[2]
+
+ASK = """
+import json, os, sys, urllib.request
+config = json.load(open(os.environ["KUBECONFIG"]))
+url = config["clusters"][0]["cluster"]["server"] + sys.argv[1]
+sys.stdout.write(urllib.request.urlopen(url, timeout=10).read().decode())
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> str:
+    script = Script().ask("/a", answer("hello", content_type="text/plain")).ask(DEPLOYMENTS, answer(listing(1)))
+    return str(written(tmp_path / "a.jsonl", script.pieces))
+
+
+def python(code: str, *args: str) -> list[str]:
+    return [sys.executable, "-c", textwrap.dedent(code), *args]
+
+
+def test_a_program_asks_the_recording(recording: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert replay_command(recording, None, python(ASK, "/a")) == 0
+    assert capfd.readouterr() == ("hello", "")
+
+
+def test_proxies_are_not_asked(
+    recording: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("no_proxy", "example.com")
+    assert replay_command(recording, None, python(ASK, "/a")) == 0
+    assert capfd.readouterr() == ("hello", "")
+
+
+def test_the_environment() -> None:
+    env = environment({"HOME": "/h", "KUBECONFIG": "x", "NO_PROXY": "a, b,localhost"}, "/t/kubeconfig", "/t")
+    assert env == {
+        "HOME": "/h",
+        "KUBECONFIG": "/t/kubeconfig",
+        "KUBECACHEDIR": "/t/cache",
+        "NO_PROXY": "a,b,localhost,127.0.0.1",
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("raise SystemExit(7)", 7),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", 143),
+    ],
+)
+def test_the_exit_code(recording: str, code: str, expected: int) -> None:
+    assert replay_command(recording, None, python(code)) == expected
+
+
+def test_the_folder_is_private_and_removed(recording: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code = """
+        import os
+        print(os.environ["KUBECONFIG"], oct(os.stat(os.path.dirname(os.environ["KUBECONFIG"])).st_mode)[-3:])
+    """
+    assert replay_command(recording, None, python(code)) == 0
+    path, mode = capfd.readouterr().out.split()
+    assert mode == "700"
+    assert not Path(path).parent.exists()
+
+
+def test_no_such_program(recording: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert replay_command(recording, None, ["no-such\nprogram"]) == 127
+    assert capfd.readouterr().err == 'error: exec: "no-such\\nprogram": executable file not found in $PATH\n'
+    assert replay_command(recording, None, [str(tmp_path / "nope")]) == 127
+    assert capfd.readouterr().err == f'error: exec: "{tmp_path}/nope": executable file not found\n'
+    assert replay_command(recording, None, [str(tmp_path)]) == 126
+    assert capfd.readouterr().err == f'error: exec: "{tmp_path}": permission denied\n'
+
+
+def test_a_command_of_rawkube(recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is run by this Python, whatever program of that name there is."""
+    package = tmp_path / "first" / "rawkube"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text("import sys; sys.exit(10 + len(sys.argv[1:]))")
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.chdir(tmp_path)
+    command = ["rollout", "status", "deployment/web"]
+    assert replay_command(recording, None, command) == 13
+    assert replay_command(recording, None, ["mine", "x"], rawkube_commands={"mine"}) == 12
+    assert replay_command(recording, None, command, rawkube_commands=()) == 127
+
+
+def test_what_is_no_recording(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError):
+        replay_command(str(tmp_path / "nope"), None, python("raise SystemExit(0)"))
+
+
+@pytest.mark.parametrize(("text", "speed"), [("max", None), ("1", 1.0), ("0.5", 0.5), ("10", 10.0)])
+def test_speed(text: str, speed: float | None) -> None:
+    assert parse_speed(text) == speed
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "x", "nan", "inf", "Max"])
+def test_no_speed(text: str) -> None:
+    with pytest.raises(UsageError, match="a number above 0, or max"):
+        parse_speed(text)
+
+
+RUN = """
+import json, sys
+from rawkube.cli.replay import replay_command
+sys.exit(replay_command(*json.loads(sys.argv[1])))
+"""
+
+
+def started(file: str, command: list[str] | None) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-c", RUN, json.dumps([file, None, command])]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def rest(process: subprocess.Popen[str]) -> str:
+    out, _ = process.communicate(timeout=20)
+    return out
+
+
+WAIT = """
+import os, signal, sys, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append("INT"))
+signal.signal(signal.SIGTERM, lambda *_: got.append("TERM"))
+print(os.environ["KUBECONFIG"], flush=True)
+end = time.monotonic() + 15
+while not got and time.monotonic() < end:
+    time.sleep(0.01)
+time.sleep(0.2)
+print(*got)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
+def test_signals_go_to_the_child_and_the_parent_cleans_up(recording: str, number: signal.Signals, group: bool) -> None:
+    process = started(recording, python(WAIT))
+    config = Path(first_line(process))
+    assert config.exists()
+    (os.killpg if group else os.kill)(process.pid, number)
+    told = rest(process).split()
+    assert process.returncode == 3
+    assert told[0] == number.name.removeprefix("SIG")
+    assert number != signal.SIGINT or told == ["INT"]
+    assert not config.parent.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_without_a_command_it_serves_until_told_to_stop(recording: str, number: signal.Signals) -> None:
+    process = started(recording, None)
+    line = first_line(process)
+    assert line.startswith("export KUBECONFIG=")
+    config = Path(line.removeprefix("export KUBECONFIG="))
+    asked = subprocess.run(
+        python(ASK, "/a"),
+        env={**os.environ, "KUBECONFIG": str(config)},
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
+    assert asked.stdout == b"hello"
+    process.send_signal(number)
+    assert (rest(process), process.returncode) == ("", 0)
+    assert not config.parent.exists()
+
+
+def test_the_line_is_for_a_shell(recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a b").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "a b"))
+    process = started(recording, None)
+    line = first_line(process)
+    shown = subprocess.run(["sh", "-c", f'{line}; cat "$KUBECONFIG"'], capture_output=True, check=True)
+    assert json.loads(shown.stdout)["kind"] == "Config"
+    process.terminate()
+    rest(process)
+
+
+def test_it_starts_fast() -> None:
+    code = "import sys, rawkube.cli.replay, rawkube.observe.replay; print(*sorted(sys.modules))"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    loaded = subprocess.run(python(code), env=env, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"httpx", "asyncio", "argparse", "logging", "tempfile"} & set(loaded)
+    began = time.monotonic()
+    assert replay_command(str(ROOT / "fixtures/rollout/deployment-update.jsonl"), None, ["true"]) == 0
+    assert time.monotonic() - began < 5
