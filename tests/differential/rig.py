@@ -1,0 +1,147 @@
+"""One table, two programs: what kubectl prints and how it ends is what rawkube prints and how it ends."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.api_server import ApiServer
+from tests.support.run import Result, find_kubectl, kubectl_command, rawkube_command, run
+
+KUBECTL = "kubectl"
+# The same kubectl as its versions before 1.35 are: LIST, then WATCH, as rawkube does.
+KUBECTL_LIST_WATCH = "kubectl-list-watch"
+RAWKUBE = "rawkube"
+
+
+class Outcome(NamedTuple):
+    """All of stdout, the last line of stderr (empty: nothing said), the exit code."""
+
+    stdout: str = ""
+    last: str = ""
+    code: int = 0
+
+
+class Ours(NamedTuple):
+    """Where rawkube knowingly ends otherwise."""
+
+    why: str
+    outcome: Outcome
+
+
+class Case(NamedTuple):
+    """`seen` and `kubectl_seen` are the requests in short, where they matter (None: not looked at).
+
+    `notices`: rawkube may say something on stderr although all went well.
+    """
+
+    id: str
+    world: Callable[[], ApiServer]
+    args: Sequence[str]
+    stdout: str = ""
+    last: str = ""
+    code: int = 0
+    ours: Ours | None = None
+    seen: Sequence[str] | None = None
+    kubectl_seen: Sequence[str] | None = None
+    notices: bool = False
+    list_watch: bool = False
+
+    def expected(self, program: str) -> Outcome:
+        if program == RAWKUBE:
+            if self.ours:
+                return self.ours.outcome
+            return Outcome(self.stdout, self.last.replace("kubectl", "rawkube"), self.code)
+        return Outcome(self.stdout, self.last, self.code)
+
+
+class Observed(NamedTuple):
+    result: Result
+    seen: list[str]
+
+
+def observe(program: str, case: Case) -> Observed:
+    """Runs one program against the case's world."""
+    command = rawkube_command() if program == RAWKUBE else kubectl_command()
+    feature = "false" if program == KUBECTL_LIST_WATCH else "true"
+    with tempfile.TemporaryDirectory() as home, case.world() as server:
+        result = run(
+            command,
+            "rollout",
+            "status",
+            *case.args,
+            url=server.url,
+            home=Path(home),
+            KUBE_FEATURE_WatchListClient=feature,
+        )
+        # The port is chance; a table names it so.
+        result = result._replace(stderr=result.stderr.replace(f"127.0.0.1:{server.port}", "SERVER"))
+        return Observed(result, server.seen())
+
+
+def shorter(result: Result) -> Result:
+    return result._replace(stderr="…"[: len(result.stderr) > 600] + result.stderr[-600:])
+
+
+def verify(program: str, case: Case, observed: Observed) -> None:
+    result, seen = observed
+    expected = case.expected(program)
+    got = Outcome(result.stdout, result.last, result.code)
+    if program == RAWKUBE and case.notices and not expected.last:
+        got = got._replace(last="")
+    assert got == expected, f"{case.id}: {shorter(result)}\nrequests: {seen}"
+    wanted = case.seen if program == RAWKUBE else case.kubectl_seen if program == KUBECTL else None
+    if wanted is not None:
+        assert seen == list(wanted), f"{case.id}: {result}"
+
+
+class Runs:
+    """Runs the cases that a module's tests will ask for, several at a time, since most of them wait."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._started: dict[tuple[str, str], Future[Observed]] = {}
+
+    def start(self, program: str, case: Case) -> Future[Observed]:
+        key = (program, case.id)
+        if key not in self._started:
+            self._started[key] = self._pool.submit(observe, program, case)
+        return self._started[key]
+
+    def check(self, program: str, case: Case) -> None:
+        if program != RAWKUBE:
+            kubectl_command()
+        verify(program, case, self.start(program, case).result())
+
+
+def make_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
+    """The body of the fixture `runs`."""
+    with ThreadPoolExecutor(8) as pool:
+        runs = Runs(pool)
+        if "PYTEST_XDIST_WORKER" not in os.environ:
+            for item in request.session.items:
+                params = getattr(getattr(item, "callspec", None), "params", {})
+                program = params.get("program")
+                if item.path == request.path and program and (program == RAWKUBE or find_kubectl()):
+                    runs.start(program, params["case"])
+        yield runs
+
+
+def both(cases: Sequence[Case]) -> list[object]:
+    """The parameters (program, case) of every case for every program."""
+    return [
+        pytest.param(program, case, id=f"{case.id}-{program}", marks=[pytest.mark.kubectl] * (program != RAWKUBE))
+        for case in cases
+        for program in (KUBECTL, KUBECTL_LIST_WATCH, RAWKUBE)
+        if case.list_watch or program != KUBECTL_LIST_WATCH
+    ]
+
+
+def lines(*text: str) -> str:
+    return "".join(line + "\n" for line in text)
