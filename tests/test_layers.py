@@ -1,0 +1,144 @@
+"""The import rules of the house: a floor imports only what lies below it, neighbours do not import each other."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "rawkube"
+
+# From the top. What stands in one row are neighbours.
+FLOORS = [
+    {"cli"},
+    {"observe"},
+    {"rollout", "remotecommand"},
+    {"api"},
+    {"wire", "kubeconfig"},
+    {"duration"},
+    {"errors", "_version"},
+]
+
+# Files that open nothing and know no clock.
+PURE = {
+    "cli/flags.py",
+    "rollout/status.py",
+    "api/watch.py",
+    "api/status.py",
+    "api/builtin.py",
+    "api/gotext.py",
+    "api/json_end.py",
+    "api/objects.py",
+    "api/paths.py",
+    "api/warning_header.py",
+    "api/arguments.py",
+    "kubeconfig/yaml_scalars.py",
+    "kubeconfig/resolve.py",
+    "wire/redact.py",
+    "duration.py",
+    "cli/commands.py",
+    "cli/help.py",
+    "cli/text.py",
+    "observe/accept.py",
+    "observe/ask.py",
+    "observe/derive.py",
+    "observe/exchanges.py",
+    "observe/match.py",
+    "observe/selectors.py",
+    "errors.py",
+}
+NOT_PURE = {"time", "socket", "ssl", "select", "selectors", "subprocess", "threading", "asyncio", "httpx", "random"}
+
+SOCKETS = {"wire", "observe"}
+PROCESSES = {"kubeconfig/exec_plugin.py", "cli/replay.py"}
+STARTS_SLOWLY = {"httpx", "asyncio", "requests", "urllib3", "argparse", "logging"}
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """(module, whether at import time) of every import statement of a file."""
+    found: list[tuple[str, bool]] = []
+    tree = ast.parse(path.read_text())
+    inner = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.Lambda)) for n in ast.walk(f)}
+    inner |= {
+        id(n)
+        for i in ast.walk(tree)
+        if isinstance(i, ast.If) and ast.unparse(i.test) == "TYPE_CHECKING"
+        for n in ast.walk(i)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, id(node) not in inner) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            found.append((node.module or "", id(node) not in inner))
+            found += [(f"{node.module}.{a.name}", id(node) not in inner) for a in node.names]
+    return found
+
+
+def floor_of(name: str) -> int:
+    return next(i for i, names in enumerate(FLOORS) if name in names)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_imports_go_down_only(path: Path) -> None:
+    area = relative(path).split("/")[0].removesuffix(".py")
+    if area in ("__init__", "__main__"):
+        return
+    for module, _ in imports(path):
+        if not module.startswith("rawkube."):
+            continue
+        target = module.split(".")[1]
+        if target == area or not any(target in names for names in FLOORS):
+            continue
+        assert floor_of(target) > floor_of(area), f"{relative(path)} imports {module}"
+
+
+@pytest.mark.parametrize("name", sorted(PURE))
+def test_pure_files_open_nothing_and_know_no_clock(name: str) -> None:
+    path = PACKAGE / name
+    found = {module.split(".")[0] for module, _ in imports(path)}
+    assert not found & NOT_PURE
+    calls = {ast.unparse(n.func) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)}
+    assert not calls & {"open", "print", "input", "exit", "sys.exit"}
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_only_the_command_line_prints_and_exits(path: Path) -> None:
+    area = relative(path).split("/")[0]
+    text = path.read_text()
+    if area not in ("cli", "__main__.py"):
+        calls = {ast.unparse(n.func) for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Call)}
+        assert not calls & {"print", "exit", "sys.exit", "os._exit"}
+        assert "sys.argv" not in text
+    found = {module.split(".")[0] for module, _ in imports(path)}
+    assert "socket" not in found or area in SOCKETS
+    assert "subprocess" not in found or relative(path) in PROCESSES
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_nothing_slow_is_imported_at_import_time(path: Path) -> None:
+    if relative(path) == "api/httpx_client.py":  # the face for library users; imported only when asked for
+        return
+    eager = {module.split(".")[0] for module, at_import in imports(path) if at_import}
+    assert not eager & STARTS_SLOWLY
+
+
+@pytest.mark.parametrize("path", sources(), ids=relative)
+def test_modules_stay_readable(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < 500
+
+
+def test_the_table_of_floors_names_every_folder() -> None:
+    folders = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert folders <= set().union(*FLOORS)
+    assert sys.version_info >= (3, 11)

@@ -1,0 +1,104 @@
+"""Every command and every piece of code in the README runs.
+
+The two commands that install something (marked `try` and `test`) are run by `.ci/run`, which takes them from the
+README; here they are checked for what can be checked without installing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rawkube.observe.replay import Replay
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BIN = Path(sys.executable).parent
+
+
+def marked(name: str) -> list[str]:
+    """The command lines of the code block behind a marker comment."""
+    block = re.search(rf"<!-- {name} -->\n```sh\n(.*?)```", README, re.DOTALL)
+    assert block, f"the README has no block marked {name}"
+    return block[1].splitlines()
+
+
+def run(command: str, *, kubeconfig: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a line as a shell would, `rawkube` being this checkout."""
+    words = shlex.split(command)
+    if words[0].endswith("rawkube"):
+        words[:1] = [sys.executable, "-m", "rawkube"]
+    env = {"PATH": f"{BIN}:{os.environ.get('PATH', '')}", "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
+    if kubeconfig:
+        env["KUBECONFIG"] = kubeconfig
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+
+
+def recording(name: str) -> Path:
+    return ROOT / "fixtures" / f"{name}.jsonl"
+
+
+def test_the_first_command_shows_a_real_rolling_update() -> None:
+    (line,) = marked("try")
+    command = line.rpartition("&&")[2].strip()
+    assert command.startswith(".venv/bin/rawkube replay ")
+    ran = run(command)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("Waiting for deployment") == 9
+    assert ran.stdout.endswith('deployment "web" successfully rolled out\n')
+
+
+def test_the_second_command_is_what_the_checks_run() -> None:
+    (line,) = marked("test")
+    assert (
+        "pip install" in line and "[test]" in line and line.rpartition("&&")[2].strip().startswith(".venv/bin/pytest")
+    )
+    assert "readme_command test" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("line", marked("cluster"))
+def test_commands_for_a_cluster(line: str) -> None:
+    source = "rollout-listwatch/selector" if " -l " in line else "rollout-listwatch/deployment-done"
+    if "--revision" in line:
+        line = line.replace("--revision=9", "--revision=0")  # the recording is of another revision
+    with Replay(recording(source)) as server:
+        ran = run(line, kubeconfig=server.kubeconfig)
+    assert (ran.returncode, ran.stdout) == (0, 'deployment "web" successfully rolled out\n'), ran.stderr
+
+
+@pytest.mark.parametrize("line", marked("replay"))
+def test_commands_for_recordings(line: str) -> None:
+    if "-- kubectl" in line and not (shutil.which("kubectl", path=str(BIN)) or shutil.which("kubectl")):
+        pytest.skip("there is no kubectl here")
+    ran = run(line)
+    assert ran.returncode == 0, ran.stderr
+    assert "roll" in ran.stdout
+
+
+@pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_code(code: str) -> None:
+    source = "watch/pods-initial" if "httpx" in code or "/pods" in code else "rollout-listwatch/deployment-done"
+    with Replay(recording(source)) as server:
+        env = {"PYTHONPATH": str(ROOT), "KUBECONFIG": server.kubeconfig, "HOME": "/nonexistent"}
+        ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip()
+
+
+def test_files_that_it_names_exist() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+    for word in re.findall(r"fixtures/[\w./-]+\.jsonl", README):
+        assert (ROOT / word).exists(), word
+
+
+def test_its_picture_of_the_folders_is_true() -> None:
+    for folder in re.findall(r"^    (\S+/)\s", README, re.MULTILINE):
+        assert (ROOT / folder).is_dir(), folder
