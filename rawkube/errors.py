@@ -12,6 +12,7 @@
     │   ├── ConnectionLost        the connection ended before the answer did
     │   └── ProtocolError         what came is not what HTTP/1.1 allows, or is larger than the bound
     ├── StatusError           the API server answered with a failure (metav1.Status)
+    ├── UpgradeRefused        a WebSocket was asked for, and not given
     ├── DecodeError           an answer came whole, but is not what was asked for
     ├── RolloutFailed         the rollout cannot finish (kubectl's status error)
     ├── ObjectDeleted         the object that was waited for is gone
@@ -138,6 +139,14 @@ class StatusError(RawkubeError):
     def reason(self) -> str:
         """The machine-readable reason (`NotFound`, `Forbidden`, …), empty where the Status has none."""
         return str(self.status.get("reason") or "")
+
+
+class UpgradeRefused(RawkubeError):
+    """A WebSocket was asked for, and not given. `code`: the HTTP status of the answer (101: an unsound one)."""
+
+    def __init__(self, code: int, text: str, *, detail: Iterable[str] = ()) -> None:
+        super().__init__(text, detail=detail)
+        self.code = code
 
 
 class DecodeError(RawkubeError):

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rawkube.api.gotext import one_line
+from rawkube.errors import UsageError
+
 
 class Resource(NamedTuple):
     """One resource of one group and version, as discovery describes it. The core group is empty."""
@@ -107,6 +110,19 @@ def lookup(word: str) -> Resource | None:
             if resource.version == version and group in ("", resource.group):
                 return resource
     return _in_group(named, ".".join(rest))
+
+
+def known(word: str) -> Resource:
+    """As lookup(), but a word that is not in the table is a UsageError, in kubectl's words for an unknown type."""
+    found = lookup(word)
+    if found is not None:
+        return found
+    name, _, group = word.partition(".")
+    where = f' in group "{one_line(group)}"' if group else ""
+    raise UsageError(
+        f'the server doesn\'t have a resource type "{one_line(name)}"{where}',
+        detail=["rawkube knows the built-in kinds of core, apps and batch; the server was not asked for others"],
+    )
 
 
 def _named(name: str) -> Iterator[Resource]:

@@ -13,6 +13,7 @@ from typing import Self
 
 from rawkube._version import user_agent
 from rawkube.api.builtin import Resource
+from rawkube.api.gotext import go_quote
 from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
 from rawkube.api.paths import encode_query, resource_path
 from rawkube.api.status import is_failure, retry_after, status_error
@@ -98,6 +99,7 @@ class ApiClient:
         body: bytes = b"",
         deadline: float | None = None,
         timeouts: Timeouts | None = None,
+        upgrade: bool = False,
     ) -> Response:
         """Send a request and give the answer's head, whatever its status; the body is the caller's to read.
 
@@ -107,14 +109,15 @@ class ApiClient:
         Raises TransportError.
         """
         target = self._target(path, query)
-        extra = [("Accept", accept), *self._common, *headers]
+        # As kubectl's: an upgrade names no representation, and is never repeated once it was sent.
+        extra = [("User-Agent", user_agent()), *headers] if upgrade else [("Accept", accept), *self._common, *headers]
         own = self._own_deadline(deadline)
         previous: Exception | None = None
         for attempt in range(1, RETRIES + 2):
             try:
                 response = self.exchange(Request(method, target, extra, body), timeouts=timeouts, deadline=own)
             except ConnectionLost as error:
-                if method != "GET" or error.answered or attempt > RETRIES:
+                if method != "GET" or upgrade or error.answered or attempt > RETRIES:
                     raise _after(error, previous) from None
                 previous, wait, why = error, 1.0, str(error)
             else:
@@ -131,7 +134,8 @@ class ApiClient:
     ) -> Response:
         """One request and its answer: credentials are added, and a 401 is answered once with fresh ones.
 
-        `request.target` holds the server's prefix. Raises TransportError.
+        `request.target` holds the server's prefix. A request that brings its own `Authorization` keeps it, and one
+        that brings `Impersonate-User` gets none of the impersonation headers (client-go). Raises TransportError.
         """
         response = self._once(request, timeouts, deadline)
         if response.status == 401 and self.credentials.refresh():
@@ -144,7 +148,11 @@ class ApiClient:
         return response
 
     def _once(self, request: Request, timeouts: Timeouts | None, deadline: float | None) -> Response:
-        headers = [*request.headers, *self.credentials.headers(now=self.clock())]
+        own = {name.lower() for name, _ in request.headers}
+        added = self.credentials.headers(now=self.clock())
+        if own & {"authorization", "impersonate-user"}:
+            added = [pair for pair in added if not _is_settled(pair[0].lower(), own)]
+        headers = [*request.headers, *added]
         return self.pool.request(request._replace(headers=headers), timeouts=timeouts, deadline=deadline)
 
     def _wait(self, why: str, seconds: float, attempt: int, deadline: float | None) -> None:
@@ -192,10 +200,12 @@ class ApiClient:
     def failure(self, response: Response, *, verb: str, resource: Resource, name: str = "") -> Exception:
         """The error that an answer other than success stands for; reads its body."""
         if 300 <= response.status < 400:
-            where = response.header("location") or "nowhere"
+            from rawkube.wire import redact
+
+            where = go_quote(redact.target(response.header("location")) or "nowhere")
             response.close()
             return TransportError(
-                f'the server answered {response.status} and redirects to "{where}"; redirects are not followed',
+                f"the server answered {response.status} and redirects to {where}; redirects are not followed",
                 server=self.pool.endpoint.authority,
             )
         try:
@@ -277,25 +287,32 @@ class Watch:
     def __iter__(self) -> Iterator[WatchEvent]:
         try:
             for piece in self.response.chunks():
-                yield from self._told(self._decoder.feed(piece))
+                yield from self._events(piece)
                 self._check()
         except TransportError as error:
             self.error = error
-        yield from self._told(self._decoder.end())
+        yield from self._events(None)
         self._check()
 
-    def _check(self) -> None:
-        """Raise what the decoder found wrong, once the events before it are out."""
-        error = self._decoder.error
-        if error is not None:
-            media = self.response.header("content-type") or "none"
-            raise DecodeError(str(error), detail=[*error.detail, f"Content-Type: {media}"])
-
-    def _told(self, events: list[WatchEvent]) -> list[WatchEvent]:
+    def _events(self, piece: bytes | None) -> list[WatchEvent]:
+        """What a piece of the stream, or its end (None), completes; the tap is told."""
+        try:
+            events = self._decoder.end() if piece is None else self._decoder.feed(piece)
+        except DecodeError as error:
+            raise self._explained(error) from None
         if self._tap is not None:
             for event in events:
                 self._tap("watch", self.response.conn, **_summary(event))
         return events
+
+    def _check(self) -> None:
+        """Raise what the decoder found wrong, once the events before it are out."""
+        if self._decoder.error is not None:
+            raise self._explained(self._decoder.error)
+
+    def _explained(self, error: DecodeError) -> DecodeError:
+        media = self.response.header("content-type") or "none"
+        return DecodeError(str(error), detail=[*error.detail, f"Content-Type: {media}"])
 
     def close(self) -> None:
         """End the watch; its connection is closed."""
@@ -322,6 +339,11 @@ def _after(error: ConnectionLost, previous: Exception | None) -> ConnectionLost:
         return error
     text = f"{error} - error from a previous attempt: {previous}"
     return ConnectionLost(text, answered=error.answered, server=error.server, detail=error.detail)
+
+
+def _is_settled(name: str, own: set[str]) -> bool:
+    """Whether a request's own headers leave no room for this one of the credentials (names in lower case)."""
+    return name in own or ("impersonate-user" in own and name.startswith("impersonate-"))
 
 
 def _may_retry(status: int) -> bool:

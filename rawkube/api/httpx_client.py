@@ -39,6 +39,8 @@ DEFAULT_TIMEOUT = httpx.Timeout(connect=30.0, read=60.0, write=60.0, pool=None)
 _NOT_SENT = {b"host", b"connection", b"transfer-encoding", b"content-length", b"accept-encoding"}
 _NOT_GIVEN = {"content-encoding", "content-length", "transfer-encoding"}
 
+_NO_LIMIT = 1_000_000.0  # seconds; poll(2) takes at most 2³¹ milliseconds
+
 
 class Client(httpx.Client):
     """An httpx client for one API server.
@@ -82,6 +84,7 @@ class Transport(httpx.BaseTransport):
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
+        self._origin = _origin(httpx.URL(api.access.server))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request. Raises httpx's own exceptions, with rawkube's as their cause."""
@@ -93,7 +96,8 @@ class Transport(httpx.BaseTransport):
             raise _translated(error, request) from error
         return httpx.Response(
             response.status,
-            headers=[(name, value) for name, value in response.headers if name not in _NOT_GIVEN],
+            # As bytes: httpx takes text for ASCII, and a server's headers need not be that.
+            headers=[(n.encode("latin-1"), v.encode("latin-1")) for n, v in response.headers if n not in _NOT_GIVEN],
             stream=_Body(response, request),
             extensions={"http_version": b"HTTP/1.1", "reason_phrase": response.reason.encode("latin-1")},
         )
@@ -103,29 +107,31 @@ class Transport(httpx.BaseTransport):
         self._api.close()
 
     def _check_origin(self, request: httpx.Request) -> None:
-        url, address = request.url, self._api.address
-        port = url.port or {"https": 443}.get(url.scheme, 80)
-        if (url.scheme, url.host, port) != (address.scheme, address.host.lower(), address.effective_port):
+        scheme, host, port = asked = _origin(request.url)
+        if asked != self._origin:
             raise httpx.UnsupportedProtocol(
-                f"this client speaks to {self._api.access.server} alone, not to {url.scheme}://{url.host}:{port}",
+                f"this client speaks to {self._api.access.server} alone, not to {scheme}://{host.decode()}:{port}",
                 request=request,
             )
 
     def _translate(self, request: httpx.Request) -> Request:
         headers = [(n, v) for n, v in request.headers.raw if n.lower() not in _NOT_SENT]
-        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
+        # UTF-8 is what the connection layer makes of it again; anything else is refused there.
+        pairs = [(name.decode("latin-1"), value.decode("utf-8", "surrogateescape")) for name, value in headers]
         if not self._api.access.disable_compression:
             pairs.append(("Accept-Encoding", "gzip"))
         return Request(request.method, request.url.raw_path.decode("ascii"), pairs, request.read())
 
     def _timeouts(self, wanted: dict[str, float | None]) -> Timeouts:
         known = self._api.timeouts
-        far = 10.0**9  # httpx's None: no limit
-        return known._replace(
-            connect=wanted.get("connect", known.connect) or far,
-            send=wanted.get("write", known.send) or far,
-            first_byte=wanted.get("read", known.first_byte) or far,
-            silence=wanted.get("read", known.silence) or far,
+        connect = _seconds(wanted.get("connect", known.connect))
+        return Timeouts(
+            resolve=min(known.resolve, connect),
+            connect=connect,
+            tls=min(known.tls, connect),
+            send=_seconds(wanted.get("write", known.send)),
+            first_byte=_seconds(wanted.get("read", known.first_byte)),
+            silence=_seconds(wanted.get("read", known.silence)),
         )
 
 
@@ -144,6 +150,16 @@ class _Body(httpx.SyncByteStream):
 
     def close(self) -> None:
         self._response.close()
+
+
+def _origin(url: httpx.URL) -> tuple[str, bytes, int]:
+    """Scheme, host as it goes over the wire (an IDN in its ASCII form), port."""
+    return url.scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)
+
+
+def _seconds(limit: float | None) -> float:
+    """httpx's None is no limit, which the connection layer does not offer: eleven days are as good."""
+    return _NO_LIMIT if limit is None else min(limit, _NO_LIMIT)
 
 
 def _translated(error: TransportError, request: httpx.Request) -> httpx.TransportError:

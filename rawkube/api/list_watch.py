@@ -11,7 +11,7 @@ one note when it starts and one when it is over.
 
 from __future__ import annotations
 
-import random
+import os
 from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
@@ -56,10 +56,15 @@ class Changed(NamedTuple):
     object: Object
 
 
+def draw_number() -> float:
+    """A number of [0, 1) at random, without the module that takes longer to import than a request."""
+    return int.from_bytes(os.urandom(4), "big") / 2**32
+
+
 class BackOff:
     """client-go's back-off: 0.8 s × 2ⁿ, at most 30 s, times [1, 2) at random; anew after two quiet minutes."""
 
-    def __init__(self, clock: Callable[[], float], draw: Callable[[], float] = random.random) -> None:
+    def __init__(self, clock: Callable[[], float], draw: Callable[[], float] = draw_number) -> None:
         self._clock = clock
         self._draw = draw
         self._step = 0
@@ -92,7 +97,7 @@ class ListWatch:
         watch_timeout: Callable[[], int] | None = None,
         on_note: Callable[[str], None] = lambda text: None,
         sleep: Callable[[float], None] | None = None,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = draw_number,
     ) -> None:
         self.deadline: float | None = None
         self._client = client
@@ -244,7 +249,7 @@ class ListWatch:
 
 def _three_minutes() -> int:
     """Apart from each other, so that many clients do not come back in the same second."""
-    return random.randint(180, 230)  # noqa: S311
+    return 180 + int(draw_number() * 51)
 
 
 def _is_silence(error: RawkubeError) -> bool:

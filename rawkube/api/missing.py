@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rawkube.api.builtin import Resource, lookup
+from rawkube.api.builtin import Resource, known
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object
 from rawkube.errors import StatusError
@@ -23,10 +23,8 @@ def get_or_explain(client: ApiClient, resource: Resource, namespace: str, name: 
 
 
 def _check_namespace(client: ApiClient, namespace: str) -> None:
-    namespaces = lookup("namespaces")
-    assert namespaces is not None
     try:
-        client.get(namespaces, "", namespace)
+        client.get(known("namespaces"), "", namespace)
     except StatusError as error:
         if error.code == 404:
             raise

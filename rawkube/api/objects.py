@@ -21,8 +21,9 @@ def decode_object(body: bytes, content_type: str) -> Object:
     if media and media != "application/json":
         raise DecodeError(f"serializer for {one_line(content_type)} doesn't exist", detail=_seen(body))
     try:
-        decoded = json.loads(body)
-    except ValueError as error:
+        # As in Go, whatever is not UTF-8 is replaced: one odd annotation must not hide an object.
+        decoded = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
         text = f"couldn't get version/kind; json parse error: {_json_error(body, error)}"
         raise DecodeError(text, detail=_seen(body)) from None
     if not isinstance(decoded, dict):
@@ -43,7 +44,8 @@ def complete_list(listing: Object) -> Object:
         if not isinstance(item, dict):
             raise DecodeError(f"the server sent a {one_line(kind)} with an item that is no object")
         item.setdefault("kind", kind.removesuffix("List"))
-        item.setdefault("apiVersion", listing.get("apiVersion"))
+        if "apiVersion" in listing:
+            item.setdefault("apiVersion", listing["apiVersion"])
     return {**listing, "items": items or []}
 
 
@@ -53,7 +55,9 @@ def metadata_of(item: Object) -> dict[str, Any]:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _json_error(body: bytes, error: ValueError) -> str:
+def _json_error(body: bytes, error: ValueError | RecursionError) -> str:
+    if isinstance(error, RecursionError):
+        return "exceeded max depth"
     start = body.lstrip()[:1]
     if not start:
         return "unexpected end of JSON input"

@@ -30,12 +30,16 @@ class Output:
         self.write(escape(text) + "\n")
 
     def write(self, text: str) -> None:
-        """Text on stdout as it is, at once. A closed stdout ends the process as SIGPIPE does."""
+        """Text on stdout as it is, at once. A closed stdout ends the process as SIGPIPE does.
+
+        Raises RawkubeError when it cannot be written (a full disk).
+        """
         try:
-            self._stdout.write(_encode(text))
-            self._stdout.flush()
+            _write_all(self._stdout, _encode(text))
         except BrokenPipeError:
             die_of(signal.SIGPIPE)
+        except OSError as error:
+            raise RawkubeError(f"write stdout: {(error.strerror or str(error)).lower()}") from None
 
     def note(self, text: str) -> None:
         """One line on stderr. A closed stderr is no reason to stop."""
@@ -58,20 +62,40 @@ class Output:
 
     def _error(self, text: str) -> None:
         try:
-            self._stderr.write(_encode(text))
-            self._stderr.flush()
+            _write_all(self._stderr, _encode(text))
         except OSError:
             pass
 
 
 def _binary(stream: object) -> BinaryIO:
-    """The bytes below a text stream; a stream that is closed (`>&-`) takes everything and keeps nothing."""
+    """The bytes below a text stream; a stream that is closed (`>&-`) takes everything and keeps nothing.
+
+    Without its buffer: what could not be written would be tried again, in vain, when Python ends.
+    """
     buffer = getattr(stream, "buffer", None)
-    return buffer if buffer is not None else open(os.devnull, "wb")  # noqa: PTH123
+    if buffer is None:
+        return open(os.devnull, "wb", buffering=0)  # noqa: PTH123
+    unbuffered: BinaryIO = getattr(buffer, "raw", buffer)
+    return unbuffered
+
+
+def _write_all(stream: BinaryIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        written: int | None = stream.write(rest)
+        if written is None:  # somebody has made the terminal or pipe that is shared with them non-blocking
+            import select
+
+            select.select([], [stream], [])
+        rest = rest[written or 0 :]
+    stream.flush()
 
 
 def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can spell and UTF-8 cannot: as in Go
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text).encode()
 
 
 def die_of(number: int) -> NoReturn:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
-from rawkube.api.builtin import Resource, lookup
+from rawkube.api.builtin import Resource, known
 from rawkube.api.client import ApiClient
 from rawkube.api.gotext import go_quote
 from rawkube.api.missing import get_or_explain
@@ -40,7 +40,7 @@ def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output
         raise UsageError(f"revision must be a positive integer: {revision}")
     selector = parsed.values["selector"]
     wanted = parse_arguments(parsed.args, selector=selector)
-    resources = [_resource(one.type) for one in wanted]
+    resources = [known(one.type) for one in wanted]
     with connect() as client:
         command = _Status(client, out, parsed)
         try:
@@ -49,18 +49,6 @@ def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output
         except Stopped:
             return 1
     return command.finish()
-
-
-def _resource(word: str) -> Resource:
-    found = lookup(word)
-    if found is None:
-        name, _, group = word.partition(".")
-        where = f' in group "{group}"' if group else ""
-        raise UsageError(
-            f'the server doesn\'t have a resource type "{name}"{where}',
-            detail=["rawkube knows the built-in kinds of core, apps and batch; the server was not asked for others"],
-        )
-    return found
 
 
 class _Status:

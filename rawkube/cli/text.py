@@ -13,8 +13,9 @@ from rawkube.errors import (
     TransportError,
 )
 
-# C0 but TAB and LF, DEL, and C1: what a terminal may act on.
+# C0 but TAB and LF, DEL, and C1: what a terminal may act on; C1 also as the bytes that "surrogateescape" keeps.
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)] if code not in (0x09, 0x0A)}
+_CONTROL |= {0xDC00 + code: f"\\x{code:02x}" for code in range(0x80, 0xA0)}
 
 
 def escape(text: str) -> str:

@@ -29,7 +29,8 @@ def address_text(address: tuple[object, ...]) -> str:
 
 def wait_for(fd: int, *, write: bool, end: float | None) -> bool:
     """Wait until a descriptor is readable, or writable: whether it was by `end` (monotonic; None: no end)."""
-    left = None if end is None else max(0.0, end - time.monotonic())
+    # At most as long as poll() can wait (an int of milliseconds): 24 days, after which the caller looks again.
+    left = None if end is None else min(max(0.0, end - time.monotonic()), 2**31 / 1000 - 1)
     if not hasattr(select, "poll"):  # Windows
         reads, writes = ([], [fd]) if write else ([fd], [])
         return any(select.select(reads, writes, writes, left))

@@ -1,0 +1,143 @@
+"""Bodies that are objects or lists, and all those that are not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rawkube.api.objects import complete_list, decode_object, metadata_of
+from rawkube.errors import DecodeError
+
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    "media", [JSON, "", "application/json; charset=utf-8", "Application/JSON;x=y", " application/json "]
+)
+def test_an_object(media: str) -> None:
+    assert decode_object(b' {"kind":"Pod","n":9007199254740993} \n', media) == {"kind": "Pod", "n": 9007199254740993}
+
+
+@pytest.mark.parametrize(
+    "media",
+    ["text/plain; charset=utf-8", "application/vnd.kubernetes.protobuf", "application/yaml", "application/x+json"],
+)
+def test_another_content_type_is_not_guessed_at(media: str) -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(b'{"kind":"Pod"}', media)
+    assert str(raised.value) == f"serializer for {media} doesn't exist"
+    assert raised.value.detail == ('the server\'s answer (14 bytes) begins: {"kind":"Pod"}',)
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+        (b" \n", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
+        (b"<html>", "couldn't get version/kind; json parse error: invalid character '<' looking for beginning of value"),
+        (b"\n not json", "couldn't get version/kind; json parse error: invalid character 'n' looking for beginning of value"),
+        (b"\xef\xbb\xbf{}", "couldn't get version/kind; json parse error: invalid character 'ï' looking for beginning of value"),
+        (b"[]", "couldn't get version/kind; json parse error: the answer is no JSON object"),
+        (b"null", "couldn't get version/kind; json parse error: the answer is no JSON object"),
+        (b'"Pod"', "couldn't get version/kind; json parse error: the answer is no JSON object"),
+        (b"{}", "Object 'Kind' is missing in '{}'"),
+        (b'{"kind":""}', "Object 'Kind' is missing in '{\"kind\":\"\"}'"),
+        (b'{"kind":7}', "Object 'Kind' is missing in '{\"kind\":7}'"),
+    ],
+    ids=lambda value: value.decode("latin-1") if isinstance(value, bytes) else "",
+)  # fmt: skip
+def test_what_is_no_object(body: bytes, text: str) -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(body, JSON)
+    assert str(raised.value) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"kind":', b'{"kind":"Pod"', b'{"kind":"Pod"} x', b'{"kind":"Pod"}{}', b'{"kind":"Po\nd"}', b'{"kind":"Pod",}',
+     b'{"kind":"Pod","n":' + b"1" * 5000 + b"}", b'{"kind":' + b"[" * 100_000],
+    ids=["cut", "open", "more", "two", "line-feed", "comma", "long-number", "deep"],
+)  # fmt: skip
+def test_broken_json_is_one_line_and_shows_how_it_begins(body: bytes) -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(body, JSON)
+    assert str(raised.value).startswith("couldn't get version/kind; json parse error: ")
+    assert str(raised.value).isprintable()
+    assert raised.value.detail[0].startswith(f"the server's answer ({len(body)} bytes) begins: {{")
+
+
+def test_bytes_that_are_no_utf8_are_replaced() -> None:
+    body = b'{"kind":"Pod","note":"\xc3\xa9\xff"}'
+    assert decode_object(body, JSON)["note"] == "é\ufffd"
+
+
+def test_an_empty_answer_says_so() -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(b"", JSON)
+    assert raised.value.detail == ("the server's answer was empty",)
+
+
+def test_what_is_shown_of_an_answer_is_short_and_harmless() -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(b"<p>\x1b[2J\r\xff" + b"x" * 5000, JSON)
+    (shown,) = raised.value.detail
+    assert shown.isprintable() and len(shown) < 280
+    assert r"<p>\x1b[2J\r" in shown and shown.endswith("…")
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_object_or_a_decode_error(body: bytes) -> None:
+    try:
+        assert decode_object(body, "")["kind"]
+    except DecodeError as error:
+        assert str(error).isprintable()
+
+
+class TestLists:
+    def test_items_get_the_kind_and_version_that_servers_leave_out(self) -> None:
+        listing = {
+            "kind": "DeploymentList",
+            "apiVersion": "apps/v1",
+            "metadata": {"resourceVersion": "5"},
+            "items": [{}],
+        }
+        assert complete_list(listing) == {**listing, "items": [{"kind": "Deployment", "apiVersion": "apps/v1"}]}
+
+    def test_items_that_have_them_keep_them(self) -> None:
+        items = [{"kind": "Pod", "apiVersion": "v1"}, {"kind": "Node", "apiVersion": "v1"}]
+        assert complete_list({"kind": "List", "apiVersion": "v1", "items": items})["items"] == items
+
+    @pytest.mark.parametrize("empty", [{}, {"items": None}, {"items": []}], ids=json.dumps)
+    def test_no_items(self, empty: dict[str, Any]) -> None:
+        assert complete_list({"kind": "PodList", **empty})["items"] == []
+
+    @pytest.mark.parametrize(
+        ("listing", "text"),
+        [
+            ({"kind": "Pod"}, "the server was asked for a list and sent Pod"),
+            ({"kind": "Lis\x1b"}, r"the server was asked for a list and sent Lis\x1b"),
+            ({"kind": "PodList", "items": {}}, "the server was asked for a list and sent PodList"),
+            ({"kind": "PodList", "items": "x"}, "the server was asked for a list and sent PodList"),
+            ({"kind": "PodList", "items": [{}, None]}, "the server sent a PodList with an item that is no object"),
+        ],
+    )
+    def test_what_is_no_list(self, listing: dict[str, Any], text: str) -> None:
+        with pytest.raises(DecodeError) as raised:
+            complete_list(listing)
+        assert str(raised.value) == text
+
+
+@pytest.mark.parametrize(
+    "thing", [{}, {"metadata": None}, {"metadata": []}, {"metadata": "x"}, {"metadata": {}}], ids=json.dumps
+)
+def test_metadata_that_is_not_there_is_empty(thing: dict[str, Any]) -> None:
+    assert metadata_of(thing) == {}
+
+
+def test_metadata() -> None:
+    assert metadata_of({"metadata": {"name": "a"}}) == {"name": "a"}
