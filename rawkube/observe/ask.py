@@ -17,6 +17,7 @@ from rawkube.observe.selectors import (
     parse_labels,
     pinned_name,
 )
+from rawkube.observe.upgrades import kind_of
 
 # Parameters that change when or from where an answer comes, not what it is about.
 IGNORED = frozenset(
@@ -63,7 +64,10 @@ class Conditions(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """A request: method, path (decoded), parameters (the first of a name counts, as in Go)."""
+    """A request: method, path (decoded), parameters (the first of a name counts, as in Go).
+
+    `upgrade`: `websocket`, `spdy/3.1` or empty.
+    """
 
     method: str
     path: str
@@ -72,6 +76,7 @@ class Ask(NamedTuple):
     conditions: Conditions
     accept: str
     validators: str  # If-None-Match: the versions that the client has
+    upgrade: str = ""
 
     def flag(self, name: str) -> bool:
         """A boolean parameter."""
@@ -105,8 +110,16 @@ def ask_of(method: str, target: str, headers: Iterable[tuple[str, str]]) -> Ask:
     labels = _read(parse_labels, params.get("labelSelector", ""))
     fields = _read(parse_fields, params.get("fieldSelector", ""))
     watch = params.get("watch", "") in _TRUE
-    accept = named.get("accept", "")
-    return Ask(method, unquote(path), params, watch, Conditions(labels, fields), accept, named.get("if-none-match", ""))
+    return Ask(
+        method=method,
+        path=unquote(path),
+        params=params,
+        watch=watch,
+        conditions=Conditions(labels, fields),
+        accept=named.get("accept", ""),
+        validators=named.get("if-none-match", ""),
+        upgrade=kind_of(named.get("upgrade", "")),
+    )
 
 
 def place_of(path: str) -> Place | None:

@@ -295,7 +295,7 @@ class _Conversation:
         if asked.reader.upgraded:
             self._upgraded = asked
             self._waiting.clear()
-            if rest:
+            if rest or piece.eof or piece.error:
                 asked.session.append(piece._replace(data=rest))
         else:
             self._found.append(asked.exchange(COMPLETE, asked.delay(piece)))

@@ -2,7 +2,8 @@
 
 `Matcher` remembers how often a request came; it opens nothing and knows no clock. In this order:
 
-1. the same request: method, path, watch or not, selectors, `continue`, `container`, `previous`;
+1. the same request: method, path, watch or not, selectors, `continue`, `container`, `previous`; an upgrade
+   (`exec`, `attach`) only by the same: command, container and streams, and a subprotocol that the client offers;
 2. what follows: a narrower LIST from a wider one, a LIST from initial events or from a GET by name, a GET
    from a LIST, a streaming list from LIST and WATCH, a WATCH from whatever resource version;
 3. a recorded request with a selector where the client has none;
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
-from rawkube.observe import accept, derive
+from rawkube.observe import accept, derive, upgrades
 from rawkube.observe.ask import (
     Ask,
     all_namespaces,
@@ -46,6 +47,7 @@ MISSING = "missing"
 _SHOWN = 8
 _VERSIONS = re.compile(rb'"resourceVersion": ?"(\d{1,20})"')
 T = TypeVar("T", "Known", "derive.Listing | Reply")
+Pairs = Sequence[tuple[str, str]]
 
 
 class Reply(NamedTuple):
@@ -92,16 +94,16 @@ class Matcher:
 
     def reply(self, method: str, target: str, headers: Iterable[tuple[str, str]]) -> Reply:
         """Answer a request."""
+        headers = tuple(headers)
         ask = ask_of(method, target, headers)
-        if ask.watch:
+        if ask.upgrade:
+            found = self._upgrade(ask, target, headers)
+        elif ask.watch:
             found = self._watch(ask)
         else:
             found = self._same(ask) or self._derived(ask) or self._wider(ask) or self._discovered(ask)
         if found is None:
             return Reply(self._missing(ask, target), MISSING)
-        if found.answer.status == 101:
-            message = f"{self.name} has an upgraded connection here, which this version does not replay"
-            return Reply(derive.status_answer(400, "Bad Request", message), MISSING)
         return found
 
     @property
@@ -127,10 +129,24 @@ class Matcher:
         group = _acceptable(ask, [k for k in self._at(ask) if where_both(ask, k.ask) and paging(ask, k.ask)])
         return _recorded(self._turn(ask, group)[0]) if group else None
 
+    def _upgrade(self, ask: Ask, target: str, headers: Pairs) -> Reply | None:
+        """A recorded upgrade, or its refusal; a 400 that says why where it cannot be replayed for this client."""
+        same = [k for k in self._at(ask) if upgrades.same_session(target, k.exchange.target)]
+        problems = [(upgrades.problem_with(k.exchange, headers), k) for k in same]
+        if group := [k for problem, k in problems if not problem]:
+            exchange = self._turn(ask, group)[0].exchange
+            return Reply(upgrades.answer_for(exchange, headers), RECORDED, (exchange,))
+        if not problems:
+            others = [k for k in self.known if k.ask.path == ask.path and k.ask.upgrade.startswith("spdy/")]
+            problems = [(upgrades.problem_with(k.exchange, headers), k) for k in others]
+        problem = next((problem for problem, _ in problems if problem), "")
+        message = printable(f"{self.name} has no answer to {ask.method} {target}: {problem}")
+        return Reply(derive.status_answer(400, "Bad Request", message), MISSING) if problem else None
+
     def _at(self, ask: Ask) -> list[Known]:
-        """Recorded requests of the same method and path that watch, or do not, as this one."""
-        place = (ask.method, ask.path, ask.watch)
-        return [k for k in self.known if (k.ask.method, k.ask.path, k.ask.watch) == place]
+        """Recorded requests of the same method and path that watch, or upgrade, or do not, as this one."""
+        place = (ask.method, ask.path, ask.watch, ask.upgrade)
+        return [k for k in self.known if (k.ask.method, k.ask.path, k.ask.watch, k.ask.upgrade) == place]
 
     def _turn(self, ask: Ask, group: Sequence[T]) -> tuple[T, bool]:
         """The n-th of a group for the n-th repetition, then the last; and whether the n-th there was."""
@@ -362,14 +378,20 @@ class Matcher:
         verb = "WATCH" if ask.watch else ask.method
         here = [k for k in self.known if k.ask.path == ask.path]
         what = "recorded for this path" if here else "recorded"
-        lines = list(dict.fromkeys(f"{k.exchange.method} {k.exchange.target}" for k in here or self.known))
+        lines = list(dict.fromkeys(_line(k) for k in here or self.known))
         shown = "; ".join(lines[:_SHOWN]) or "nothing"
         if len(lines) > _SHOWN:
             shown += f"; and {len(lines) - _SHOWN} more"
         forms = {k.exchange.answer.content_type for k in here if _rank(ask, k) is None} - {""}
         form = f" (as {', '.join(sorted(forms))}; asked for as {ask.accept})" if forms else ""
-        message = f"{self.name} has no answer to {verb} {target}; {what}: {shown}{form}"
+        upgrade = f" with an upgrade to {ask.upgrade}" if ask.upgrade else ""
+        message = f"{self.name} has no answer to {verb} {target}{upgrade}; {what}: {shown}{form}"
         return derive.status_answer(400, "Bad Request", printable(message))
+
+
+def _line(known: Known) -> str:
+    upgrade = f" with an upgrade to {known.ask.upgrade}" if known.ask.upgrade else ""
+    return f"{known.exchange.method} {known.exchange.target}{upgrade}"
 
 
 def _recorded(known: Known) -> Reply:

@@ -7,7 +7,8 @@
 One thread a connection, plain HTTP/1.1, keep-alive. Answers are sent in the pieces in which they were
 recorded. Delays count from the request and are divided by the speed; without a speed nothing waits. What
 follows a recorded client's own end is not known: such an answer stays open until the client goes, its
-`timeoutSeconds` has passed (in real seconds), or the server stops.
+`timeoutSeconds` has passed (in real seconds), or the server stops. WebSocket sessions (`exec`, `attach`) are
+replayed too: see `sessions`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from rawkube.observe.exchanges import (
     head_of,
     read_exchanges,
 )
-from rawkube.observe.match import MISSING, Matcher
+from rawkube.observe.match import MISSING, Matcher, Reply
 from rawkube.observe.recording import Recording, printable
 
 MAX_HEAD = 256 * 1024
@@ -269,13 +270,26 @@ class Replay:
         """Answer a request; whether the connection may carry another one."""
         method, target = request.head.method.decode("latin-1"), request.head.target.decode("latin-1")
         headers = head_of(request.head)
+        start = self._clock()
         with self._lock:
             reply = self._matcher.reply(method, target, headers)
             self.requests.append(Asked(method, target, headers, request.body, reply.how))
             self._used.update(id(exchange) for exchange in reply.sources)
+        if reply.answer.status == 101:
+            self._play(sock, reply, request.rest, start)
+            return False
         answer = suited(reply.answer, request.header(b"accept-encoding").decode("latin-1"), old=request.old)
         limit = watch_limit(target) if method == "GET" else None
         return self._send(sock, answer, limit) and not request.last
+
+    def _play(self, sock: socket.socket, reply: Reply, early: bytes, start: float) -> None:
+        """Replay an upgraded connection to its end. `early`: what the client sent behind its request."""
+        from rawkube.observe.play import play
+        from rawkube.observe.sessions import Session
+
+        session = Session(reply.sources[0], reply.answer.raw[0], speed=self._speed, now=start)
+        session.receive(early, start)
+        play(sock, session, clock=self._clock)
 
     def _send(self, sock: socket.socket, answer: Answer, limit: float | None) -> bool:
         start = self._clock()

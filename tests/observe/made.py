@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +37,42 @@ def start(content_type: str = JSON) -> str:
 def chunk(data: str | bytes) -> bytes:
     data = data.encode() if isinstance(data, str) else data
     return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # the one of RFC 6455, section 1.3, with its answer
+ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+V5 = "v5.channel.k8s.io"
+EXEC = "/api/v1/namespaces/demo/pods/shell/exec?command=cat&container=app&stdin=true&stdout=true"
+
+
+def upgrade(target: str = EXEC, offered: str = V5, key: str = KEY) -> str:
+    """A client's opening handshake."""
+    lines = [f"GET {target} HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"]
+    lines += [f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13"]
+    return "\r\n".join([*lines, *([f"Sec-WebSocket-Protocol: {offered}"] if offered else []), "", ""])
+
+
+def switching(chosen: str = V5, accept: str = ACCEPT) -> str:
+    """The server's."""
+    lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade"]
+    return "\r\n".join([*lines, f"Sec-WebSocket-Accept: {accept}", f"Sec-WebSocket-Protocol: {chosen}", "", ""])
+
+
+def frame(payload: bytes, opcode: int = 2, *, fin: bool = True) -> bytes:
+    """A server's frame."""
+    size = len(payload)
+    length = bytes((size,)) if size < 126 else b"\x7e" + (size & 0xFFFF).to_bytes(2, "big")
+    if size >= 65536:
+        length = b"\x7f" + size.to_bytes(8, "big")
+    return bytes(((0x80 if fin else 0) | opcode,)) + length + payload
+
+
+def masked(payload: bytes, opcode: int = 2, *, fin: bool = True, mask: bytes = b"\0\0\0\0") -> bytes:
+    """A client's frame."""
+    plain = frame(payload, opcode, fin=fin)
+    head = len(plain) - len(payload)
+    hidden = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+    return plain[:1] + bytes((plain[1] | 0x80,)) + plain[2:head] + mask + hidden
 
 
 def deployment(name: str, version: int, **labels: str) -> dict[str, Any]:
@@ -101,8 +138,10 @@ def written(path: Path, pieces: Sequence[Piece], note: str = "") -> Path:
     lines: list[dict[str, Any]] = [{"format": "rawkube-wire/1", "note": note}]
     for p in pieces:
         line: dict[str, Any] = {"conn": p.conn, "t": p.t, "from": p.side}
-        if p.data:
+        if p.data and p.data.isascii():
             line["text"] = p.data.decode()
+        elif p.data:
+            line["base64"] = base64.b64encode(p.data).decode()
         if p.eof:
             line["eof"] = True
         if p.error:

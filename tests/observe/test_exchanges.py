@@ -6,7 +6,7 @@ import pytest
 
 from rawkube.observe.exchanges import CLOSED, COMPLETE, OPEN, RESET, Exchange, read_exchanges
 from rawkube.observe.recording import Piece, Recording
-from tests.observe.made import FIXTURES, answer, chunk, get, piece, start
+from tests.observe.made import FIXTURES, answer, chunk, get, piece, start, switching, upgrade
 
 
 def raw(exchange: Exchange) -> list[tuple[float, bytes]]:
@@ -202,12 +202,47 @@ def test_real_recordings_lose_no_byte(file: Path) -> None:
         pieces = list(recording)
     gone: set[int] = set()
     sent = b""
+    upgraded = {e.conn for e in read_exchanges(pieces) if e.answer.status == 101}
     for p in sorted(pieces, key=lambda p: (p.conn, p.line)):
-        gone |= {p.conn} if p.side == "client" and p.eof else set()
+        gone |= {p.conn} if p.side == "client" and p.eof and p.conn not in upgraded else set()
         sent += p.data if p.side == "server" and p.conn not in gone else b""
-    found = read_exchanges(pieces)
-    assert b"".join(c.data for e in sorted(found, key=lambda e: (e.conn, e.line)) for c in e.answer.raw) == sent
+    found = sorted(read_exchanges(pieces), key=lambda e: (e.conn, e.line))
+    assert b"".join(told_by(e) for e in found) == sent
     assert all(e.answer.status for e in found)
+
+
+def told_by(exchange: Exchange) -> bytes:
+    """Everything that the server sent: what follows the head of a 101 belongs to the session."""
+    session = b"".join(p.data for p in exchange.session if p.side == "server")
+    return b"".join(c.data for c in exchange.answer.raw) + session
+
+
+UPGRADED = sorted(FIXTURES.glob("exec/*.jsonl"))
+
+
+@pytest.mark.parametrize("file", UPGRADED, ids=lambda f: f.stem)
+def test_a_session_holds_every_piece_behind_its_handshake(file: Path) -> None:
+    """Both sides, in order, and nothing of the handshake; the piece that ends it is cut there."""
+    with Recording(file) as recording:
+        pieces = list(recording)
+    for exchange in read_exchanges(pieces):
+        if exchange.answer.status != 101:
+            assert exchange.session == ()
+            continue
+        head = exchange.answer.raw[-1].data
+        assert head.endswith(b"\r\n\r\n")
+        of_it = [p for p in pieces if p.conn == exchange.conn and p.line > exchange.line]
+        first = next(p for p in of_it if b"\r\n\r\n" in p.data)
+        rest = first._replace(data=first.data.partition(b"\r\n\r\n")[2])
+        later = [p for p in of_it if p.line > first.line]
+        assert list(exchange.session) == ([rest] if rest.data else []) + later
+
+
+def test_an_end_that_comes_with_the_handshake_is_the_sessions() -> None:
+    pieces = [piece("client", 0, upgrade()), piece("server", 1, switching(), eof=True)]
+    found = read_exchanges(pieces)[0]
+    assert (found.answer.status, found.answer.ends) == (101, COMPLETE)
+    assert [(p.data, p.eof) for p in found.session] == [(b"", True)]
 
 
 def test_no_pieces() -> None:
