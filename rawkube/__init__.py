@@ -8,6 +8,9 @@ The names below are loaded when they are first used, so that `import rawkube` co
     follow()        the states of a workload's rollout, one after the other
     evaluate()      pure: is this workload's rollout done?
     WatchDecoder    pure: bytes of a watch in, events out
+    exec()          run a command in a container, as subprocess.run does
+    open_exec()     start one and speak with it: a RemoteCommand
+    Channels        pure: bytes of an exec or attach session in, events out; and back (V5, V4, V1, … name its dialects)
     lookup()        pure: `deploy`, `deployments.v1.apps` → the built-in resource
     RawkubeError    the root of all errors (`rawkube.errors` has the tree)
 """
@@ -25,14 +28,29 @@ if TYPE_CHECKING:
     from rawkube.api.httpx_client import Client
     from rawkube.api.watch import WatchDecoder, WatchEvent
     from rawkube.errors import RawkubeError
+    from rawkube.remotecommand.call import CommandFailed, Completed, exec, open_exec
+    from rawkube.remotecommand.channels import Channels, Output
+    from rawkube.remotecommand.protocols import V1, V1_BASE64, V4, V4_BASE64, V5, Protocol
+    from rawkube.remotecommand.remote import RemoteCommand
     from rawkube.rollout.follow import Workload, follow
     from rawkube.rollout.status import Progress, evaluate
 
 __all__ = [
+    "V1",
+    "V1_BASE64",
+    "V4",
+    "V4_BASE64",
+    "V5",
     "ApiClient",
+    "Channels",
     "Client",
+    "CommandFailed",
+    "Completed",
+    "Output",
     "Progress",
+    "Protocol",
     "RawkubeError",
+    "RemoteCommand",
     "Resource",
     "WatchDecoder",
     "WatchEvent",
@@ -40,23 +58,38 @@ __all__ = [
     "__version__",
     "connect",
     "evaluate",
+    "exec",
     "follow",
     "lookup",
+    "open_exec",
 ]
 
 _HOMES = {
     "ApiClient": "rawkube.api.client",
+    "Channels": "rawkube.remotecommand.channels",
     "Client": "rawkube.api.httpx_client",
+    "CommandFailed": "rawkube.remotecommand.call",
+    "Completed": "rawkube.remotecommand.call",
+    "Output": "rawkube.remotecommand.channels",
     "Progress": "rawkube.rollout.status",
+    "Protocol": "rawkube.remotecommand.protocols",
     "RawkubeError": "rawkube.errors",
+    "RemoteCommand": "rawkube.remotecommand.remote",
     "Resource": "rawkube.api.builtin",
+    "V1": "rawkube.remotecommand.protocols",
+    "V1_BASE64": "rawkube.remotecommand.protocols",
+    "V4": "rawkube.remotecommand.protocols",
+    "V4_BASE64": "rawkube.remotecommand.protocols",
+    "V5": "rawkube.remotecommand.protocols",
     "WatchDecoder": "rawkube.api.watch",
     "WatchEvent": "rawkube.api.watch",
     "Workload": "rawkube.rollout.follow",
     "connect": "rawkube.api.connect",
     "evaluate": "rawkube.rollout.status",
+    "exec": "rawkube.remotecommand.call",
     "follow": "rawkube.rollout.follow",
     "lookup": "rawkube.api.builtin",
+    "open_exec": "rawkube.remotecommand.call",
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rawkube.cli.flags import HELP, Flag, Parsed, escape, find_flag, parse, quote
+from rawkube.cli.session_flags import CONTAINER_FLAG, COPY_FLAGS, DETACH_FLAG, FILENAME_FLAG, MANY_FLAGS, SESSION_FLAGS
 from rawkube.errors import UsageError
 
 PROGRAM = "rawkube"
@@ -180,6 +181,68 @@ COMMANDS: tuple[Command, ...] = (
                 "1",
                 "a rollout failed or took too long, an object is missing or was deleted, or any other error",
             ),
+        ),
+    ),
+    Command(
+        ("exec",),
+        "Run a command in a container",
+        "Runs a command in a container of a running pod, and ends with its exit code. The command's output comes "
+        "out on the same streams of this side. TYPE may be what pods stand behind: a Deployment, ReplicaSet, "
+        "StatefulSet, DaemonSet, Job, ReplicationController or Service. With -l or --parallel it runs in many pods: "
+        "without input, each line of output with its pod before it, and the highest exit code is given.",
+        "(POD | TYPE/NAME | -l SELECTOR | --parallel N POD...) -- COMMAND [ARG...]",
+        (
+            ("Run a command, and have its exit code", "exec web-0 -- nginx -t"),
+            ("A shell, in a terminal", "exec -it deploy/web -- sh"),
+            ("Pass a file to a command", "exec -i web-0 -c app -- wc -c < README.md"),
+            ("In a pod of a manifest", "exec -f pod.yaml -- date"),
+            ("In every pod with a label, eight at once", "exec -l app=web --parallel 8 -- nginx -t"),
+            ("In three pods", "exec --parallel 3 web-0 web-1 db-0 -- df -h /data"),
+        ),
+        (CONTAINER_FLAG, *SESSION_FLAGS, *MANY_FLAGS, FILENAME_FLAG),
+        (
+            ("n", "the exit code of COMMAND"),
+            ("1", "it could not be run, or the connection was lost before its end was known"),
+            ("130", "ended by Ctrl-C, without a terminal of its own"),
+        ),
+    ),
+    Command(
+        ("attach",),
+        "Attach to what runs in a container",
+        "Shows what the main process of a container prints from now on and, with -i, passes input to it. When it "
+        "ends, its exit code is asked of the pod, and given.",
+        "(POD | TYPE/NAME) [-c CONTAINER]",
+        (
+            ("See what a pod prints", "attach web-0"),
+            ("Speak with its process; leave it with Ctrl-P Ctrl-Q", "attach -it debug"),
+            ("The best pod of a Deployment", "attach deploy/web -c app"),
+        ),
+        (CONTAINER_FLAG, DETACH_FLAG, *SESSION_FLAGS),
+        (
+            ("0", "left, or ended with 0, or how it ended is not known"),
+            ("n", "the exit code of the container"),
+            ("1", "not attached, or the connection was lost"),
+            ("130", "ended by Ctrl-C, without a terminal of its own"),
+        ),
+    ),
+    Command(
+        ("cp",),
+        "Copy files to and from a container",
+        "Copies a file or a directory between here and a container that has tar. A directory becomes DESTINATION "
+        "itself; going up, what is copied lands in DESTINATION where that is a directory there. Links are kept where "
+        "they stay inside what is copied. Nothing is written outside DESTINATION, whatever the container sends.",
+        "[[NAMESPACE/]POD:]SOURCE [[NAMESPACE/]POD:]DESTINATION",
+        (
+            ("Copy a file into a pod", "cp ./app.conf web-0:/etc/app/app.conf"),
+            ("Copy a directory out of a pod of another namespace", "cp staging/web-0:/var/log ./log"),
+            ("A large file over a bad line", "cp --retries=10 db-0:/backup/dump.gz ./dump.gz -c postgres"),
+        ),
+        COPY_FLAGS,
+        (
+            ("0", "everything is there: the archive was whole, and the container's tar says so"),
+            ("1", "something was refused, missing or short, or the connection was lost"),
+            ("n", "the container's tar ended with this code"),
+            ("130", "ended by Ctrl-C"),
         ),
     ),
     Command(

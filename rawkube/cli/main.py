@@ -27,7 +27,7 @@ def main(argv: Sequence[str], *, out: Output | None = None) -> int:
     except Exception as error:
         if os.environ.get("RAWKUBE_TRACEBACK"):
             raise
-        what = f"rawkube itself failed: {type(error).__name__}: {error}"
+        what = f"rawkube itself failed: {type(error).__name__}: {' '.join(str(error).split())}"
         out.errors([RawkubeError(what, detail=["please report this; RAWKUBE_TRACEBACK=1 shows where it was"])])
         return 1
     return code or _warnings_are_errors(parsed, out)
@@ -55,6 +55,31 @@ def _rollout_status(parsed: Parsed, out: Output) -> int:
     return rollout_status(parsed, connector(parsed, out), out)
 
 
+def _exec(parsed: Parsed, out: Output) -> int:
+    from rawkube.cli.connection import connector
+    from rawkube.cli.exec import exec_command
+
+    if "parallel" in parsed.given or "selector" in parsed.given:
+        from rawkube.cli.exec_many import exec_many
+
+        return exec_many(parsed, connector(parsed, out), out)
+    return exec_command(parsed, connector(parsed, out), out)
+
+
+def _attach(parsed: Parsed, out: Output) -> int:
+    from rawkube.cli.attach import attach
+    from rawkube.cli.connection import connector
+
+    return attach(parsed, connector(parsed, out), out)
+
+
+def _cp(parsed: Parsed, out: Output) -> int:
+    from rawkube.cli.connection import connector
+    from rawkube.cli.cp import cp
+
+    return cp(parsed, connector(parsed, out), out)
+
+
 def _replay(parsed: Parsed, out: Output) -> int:
     from rawkube.cli.replay import parse_speed, replay_command
 
@@ -78,6 +103,9 @@ def _help_topic(parsed: Parsed, out: Output) -> int:
 
 _COMMANDS: dict[str, Callable[[Parsed, Output], int]] = {
     "rollout status": _rollout_status,
+    "exec": _exec,
+    "attach": _attach,
+    "cp": _cp,
     "replay": _replay,
     "version": _version,
     "help": _help_topic,

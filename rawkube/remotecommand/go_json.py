@@ -1,0 +1,146 @@
+"""Why bytes are no JSON, in the words of Go's encoding/json, which kubectl's messages quote. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from rawkube.api.gotext import go_quote
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_IN_STRING = re.compile(rb'(?>[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_DIGITS = re.compile(rb"[0-9]*")
+_LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
+_END = "unexpected end of JSON input"
+
+
+class _Wrong(Exception):
+    """The text is Go's."""
+
+
+def syntax_error(data: bytes) -> str:
+    """Why `data`, which is known not to decode, is no JSON: `unexpected end of JSON input`."""
+    try:
+        _scan(data + b" ")  # as Go does at the end, so that a cut literal or number is an error of its own
+    except _Wrong as error:
+        return str(error)
+    return "exceeded max depth"
+
+
+def _wrong(data: bytes, at: int, where: str) -> _Wrong:
+    if at >= len(data):
+        return _Wrong(_END)
+    char = chr(data[at])
+    quoted = {"'": r"'\''", '"': "'\"'"}.get(char) or f"'{go_quote(char)[1:-1]}'"
+    return _Wrong(f"invalid character {quoted} {where}")
+
+
+def _skip(data: bytes, at: int) -> int:
+    match = _SPACE.match(data, at)
+    return match.end() if match else at
+
+
+def _scan(data: bytes) -> None:
+    """Raises _Wrong at the first byte that Go would stop at."""
+    opened = bytearray()  # the brackets around the current place
+    at = _skip(data, 0)
+    while True:
+        at = _scan_value(data, at, opened)
+        if opened and data[at - 1 : at] in (b"{", b"["):  # just opened: a first member, or its end
+            at = _skip(data, at)
+            if data[at : at + 1] != _closer(opened):
+                at = _scan_key(data, at) if opened[-1:] == b"{" else at
+                continue
+        at = _scan_after(data, at, opened)
+        if at < 0:
+            return
+
+
+def _closer(opened: bytearray) -> bytes:
+    return b"}" if opened[-1:] == b"{" else b"]"
+
+
+def _scan_after(data: bytes, at: int, opened: bytearray) -> int:
+    """What follows a value: closing brackets, then a comma (→ where the next value begins) or the end (→ -1)."""
+    while True:
+        at = _skip(data, at)
+        if not opened:
+            if at < len(data):
+                raise _wrong(data, at, "after top-level value")
+            return -1
+        char = data[at : at + 1]
+        if char == _closer(opened):
+            del opened[-1]
+            at += 1
+        elif char == b",":
+            at = _skip(data, at + 1)
+            return _scan_key(data, at) if opened[-1:] == b"{" else at
+        else:
+            where = "after object key:value pair" if opened[-1:] == b"{" else "after array element"
+            raise _wrong(data, at, where)
+
+
+def _scan_key(data: bytes, at: int) -> int:
+    if data[at : at + 1] != b'"':
+        raise _wrong(data, at, "looking for beginning of object key string")
+    at = _skip(data, _scan_string(data, at + 1))
+    if data[at : at + 1] != b":":
+        raise _wrong(data, at, "after object key")
+    return _skip(data, at + 1)
+
+
+def _scan_value(data: bytes, at: int, opened: bytearray) -> int:
+    char = data[at : at + 1]
+    if char in (b"{", b"[") and char:
+        opened += char
+        return at + 1
+    if char == b'"':
+        return _scan_string(data, at + 1)
+    if char and char in b"-0123456789":
+        return _scan_number(data, at)
+    if char and char[0] in _LITERALS:
+        return _scan_literal(data, at, _LITERALS[char[0]])
+    raise _wrong(data, at, "looking for beginning of value")
+
+
+def _scan_literal(data: bytes, at: int, literal: bytes) -> int:
+    for offset, expected in enumerate(literal):
+        if data[at + offset : at + offset + 1] != bytes((expected,)):
+            raise _wrong(data, at + offset, f"in literal {literal.decode()} (expecting '{chr(expected)}')")
+    return at + len(literal)
+
+
+def _scan_digits(data: bytes, at: int, where: str) -> int:
+    match = _DIGITS.match(data, at)
+    end = match.end() if match else at
+    if end == at:
+        raise _wrong(data, at, where)
+    return end
+
+
+def _scan_number(data: bytes, at: int) -> int:
+    if data[at : at + 1] == b"-":
+        at += 1
+    at = at + 1 if data[at : at + 1] == b"0" else _scan_digits(data, at, "in numeric literal")
+    if data[at : at + 1] == b".":
+        at = _scan_digits(data, at + 1, "after decimal point in numeric literal")
+    if data[at : at + 1] in (b"e", b"E"):
+        at += 2 if data[at + 1 : at + 2] in (b"+", b"-") else 1
+        at = _scan_digits(data, at, "in exponent of numeric literal")
+    return at
+
+
+def _scan_string(data: bytes, at: int) -> int:
+    """From behind the opening quote to behind the closing one."""
+    match = _IN_STRING.match(data, at)
+    at = match.end() if match else at
+    char = data[at : at + 1]
+    if char == b'"':
+        return at + 1
+    if char != b"\\":
+        raise _wrong(data, at, "in string literal")
+    if data[at + 1 : at + 2] != b"u":
+        raise _wrong(data, at + 1, "in string escape code")
+    at += 2
+    while data[at : at + 1] and data[at : at + 1] in b"0123456789abcdefABCDEF":
+        at += 1
+    raise _wrong(data, at, r"in \u hexadecimal character escape")
