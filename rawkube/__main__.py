@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+
+# First of all: Ctrl-C during the imports below ends the process as it ends a compiled one, without a traceback.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run() -> None:

@@ -40,6 +40,8 @@ PURE = {
     "wire/websocket.py",
     "remotecommand/channels.py",
     "remotecommand/go_json.py",
+    "remotecommand/copy_names.py",
+    "remotecommand/copy_report.py",
     "remotecommand/detach.py",
     "remotecommand/ended.py",
     "remotecommand/request.py",

@@ -33,11 +33,16 @@ RETRIES = 10
 """How often a request is repeated when the server asks for it, or when a GET's connection breaks (client-go)."""
 
 
+LONG_WAIT = 5.0
+"""Seconds; a person is told of a wait that is longer."""
+
+
 class ApiClient:
     """One API server, as one user.
 
-    `access`: the resolved connection. `on_warning` is told the text of each `Warning` header. `sleep` and `clock`
-    are the caller's to replace. Safe for several threads, as its pool is.
+    `access`: the resolved connection. `on_warning` is told the text of each `Warning` header, `on_note` lines
+    for a person (a long wait). `sleep` and `clock` are the caller's to replace. Safe for several threads, as its
+    pool is.
     """
 
     def __init__(
@@ -47,6 +52,7 @@ class ApiClient:
         tap: Tap | None = None,
         timeouts: Timeouts | None = None,
         on_warning: Callable[[str], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -57,6 +63,7 @@ class ApiClient:
         self.address = server_url.parse(access.server)
         self._tap = tap
         self._on_warning = on_warning
+        self._on_note = on_note
         self.sleep = sleep
         self._common = [("User-Agent", user_agent())]
         if not access.disable_compression:
@@ -124,6 +131,8 @@ class ApiClient:
                 asked = retry_after(response.headers)
                 if asked is None or not _may_retry(response.status) or attempt > RETRIES:
                     break
+                if own is not None and self.clock() + asked >= own:
+                    break  # the answer that is there says more than the end of the time would
                 wait, why = float(asked), f"HTTP {response.status} with Retry-After"
                 response.close()
             self._wait(why, wait, attempt, own)
@@ -157,6 +166,8 @@ class ApiClient:
 
     def _wait(self, why: str, seconds: float, attempt: int, deadline: float | None) -> None:
         self._note_retry(why, seconds, attempt)
+        if seconds >= LONG_WAIT and self._on_note is not None:
+            self._on_note(f"{why}: trying again in {seconds:g} s")
         self.sleep(seconds if deadline is None else max(0.0, min(seconds, deadline - self.clock())))
 
     def _target(self, path: str, query: Iterable[tuple[str, str]]) -> str:

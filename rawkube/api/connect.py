@@ -22,6 +22,7 @@ def connect(
     tap: Tap | None = None,
     timeouts: Timeouts | None = None,
     on_warning: Callable[[str], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
 ) -> ApiClient:
     """A client for the API server that kubectl would speak to. Nothing is opened before its first request.
 
@@ -35,4 +36,4 @@ def connect(
     if namespace:
         wanted = wanted._replace(namespace=namespace)
     found = access_from(kubeconfig, wanted, environ=os.environ if environ is None else environ)
-    return ApiClient(found.access, tap=tap, timeouts=timeouts, on_warning=on_warning)
+    return ApiClient(found.access, tap=tap, timeouts=timeouts, on_warning=on_warning, on_note=on_note)

@@ -69,6 +69,9 @@ class Client(httpx.Client):
             else connect(kubeconfig=kubeconfig, context=context, namespace=namespace, tap=tap)
         )
         self.access = api.access
+        for name in ("transport", "base_url", "trust_env", "verify", "cert", "proxy", "mounts", "http1", "http2"):
+            if name in options:
+                raise TypeError(f"{name} belongs to the connection, which the kubeconfig decides")
         super().__init__(
             transport=Transport(api),
             base_url=api.access.server,

@@ -16,7 +16,12 @@ def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
     """A function that makes the client; what the kubeconfig has to say to the user goes to stderr then."""
 
     def make() -> ApiClient:
-        client = connect(kubeconfig=parsed.values["kubeconfig"], overrides=overrides(parsed), on_warning=out.warning)
+        client = connect(
+            kubeconfig=parsed.values["kubeconfig"],
+            overrides=overrides(parsed),
+            on_warning=out.warning,
+            on_note=out.note,
+        )
         for note in client.access.notes:
             out.note(note)
         return client

@@ -20,7 +20,6 @@ from rawkube.remotecommand.copy import (
     ALWAYS,
     AUTO,
     NEVER,
-    Fed,
     Opener,
     Options,
     Outcome,
@@ -30,6 +29,7 @@ from rawkube.remotecommand.copy import (
 )
 from rawkube.remotecommand.copy_names import Spec, read_specs
 from rawkube.remotecommand.copy_report import Report
+from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.request import Streams
 from rawkube.remotecommand.session import Timing
 from rawkube.remotecommand.target import Target, find
@@ -56,8 +56,10 @@ def cp(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
         if target.notice and not values["quiet"]:
             out.note(target.notice)
 
-        def start(command: Sequence[str], stdin: bool) -> Fed:
-            return Fed(ask(client, target, command, Streams(stdin=stdin), offered), stdin=stdin, timing=timing)
+        def start(command: Sequence[str], stdin: bool) -> RemoteCommand:
+            return RemoteCommand(
+                ask(client, target, command, Streams(stdin=stdin), offered), stdin=stdin, timing=timing
+            )
 
         try:
             with StopSignals():

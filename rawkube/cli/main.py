@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Sequence
 
 from rawkube.cli.commands import Command, find_topic, read_command
@@ -14,9 +13,6 @@ from rawkube.errors import RawkubeError, UsageError
 
 def main(argv: Sequence[str], *, out: Output | None = None) -> int:
     """Run one command line (without the program's name) and give the exit code."""
-    # A signal before anything is watched ends the process as it ends a compiled one, without a traceback.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = out or Output()
     try:
         command, parsed = read_command(argv)

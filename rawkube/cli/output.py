@@ -27,7 +27,7 @@ class Output:
 
     def line(self, text: str) -> None:
         """One line on stdout, at once."""
-        self.write(escape(text) + "\n")
+        self.write(escape(text).replace("\n", "\\n") + "\n")
 
     def write(self, text: str) -> None:
         """Text on stdout as it is, at once. A closed stdout ends the process as SIGPIPE does.

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rawkube.cli.commands import COMMANDS
+from rawkube.cli.output import Output
 from rawkube.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ RAWKUBE_COMMANDS = frozenset(command.words[0] for command in COMMANDS)
 
 _LOOPBACK = ("127.0.0.1", "localhost")
 _GRACE = 0.5
+# What a terminal sends to all of its foreground processes by a key.
+_FROM_TERMINAL = (signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT))
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def parse_speed(text: str) -> float | None:
@@ -56,9 +60,19 @@ def replay_command(
     server = Replay(file, speed=speed)
     if not command:
         return _serve(server)
-    argv = [sys.executable, "-m", "rawkube", *command] if command[0] in rawkube_commands else command
+    argv = [*own_program(), *command] if command[0] in rawkube_commands else command
     with _Child() as child, server:
         return child.run(argv, environment(os.environ, server.kubeconfig, server.folder))
+
+
+def own_program() -> list[str]:
+    """How this very rawkube is run again, whatever Python files the current directory holds."""
+    home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    code = (
+        "import sys; home = sys.argv.pop(1); home in sys.path or sys.path.insert(0, home); "
+        "from rawkube.__main__ import run; run()"
+    )
+    return [sys.executable, "-P", "-c", code, home]
 
 
 def environment(environ: Mapping[str, str], kubeconfig: str, folder: str) -> dict[str, str]:
@@ -72,8 +86,8 @@ def environment(environ: Mapping[str, str], kubeconfig: str, folder: str) -> dic
 
 def _serve(server: Replay) -> int:
     stopped = threading.Event()
-    with _handling(("SIGINT", "SIGTERM", "SIGHUP"), lambda number, frame: stopped.set()), server:
-        print(f"export KUBECONFIG={shlex.quote(server.kubeconfig)}", flush=True)
+    with _handling(_ENDING, lambda number, frame: stopped.set()), server:
+        Output().write(f"export KUBECONFIG={shlex.quote(server.kubeconfig)}\n")
         stopped.wait()
     return 0
 
@@ -86,7 +100,7 @@ class _Child:
         self._early: list[int] = []
 
     def __enter__(self) -> _Child:
-        self._handling = _handling(("SIGINT", "SIGTERM", "SIGHUP"), self._signalled)
+        self._handling = _handling(_ENDING, self._signalled)
         self._handling.__enter__()
         return self
 
@@ -109,7 +123,7 @@ class _Child:
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         if self._process is None:
             self._early.append(number)
-        elif number != signal.SIGINT:
+        elif number not in _FROM_TERMINAL:
             self._pass_on(number)
         elif not _in_foreground():
             # Whoever signals a whole group has reached the command too: it gets the time to end by itself.

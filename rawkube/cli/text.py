@@ -15,6 +15,8 @@ from rawkube.errors import (
 
 # C0 but TAB and LF, DEL, and C1: what a terminal may act on; C1 also as the bytes that "surrogateescape" keeps.
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)] if code not in (0x09, 0x0A)}
+# The marks that turn the direction of text, by which a line can be made to read as another.
+_CONTROL |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _CONTROL |= {0xDC00 + code: f"\\x{code:02x}" for code in range(0x80, 0xA0)}
 
 

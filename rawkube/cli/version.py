@@ -14,8 +14,8 @@ from rawkube.errors import UsageError
 def version(parsed: Parsed, out: Output) -> int:
     """Show the version of rawkube and of what it runs on, as text or as a JSON object."""
     form = parsed.values["output"]
-    if form not in ("", "json"):
-        raise UsageError(f'--output must be "json", not "{form}"')
+    if form not in ("", "text", "json"):
+        raise UsageError(f'--output must be "text" or "json", not "{form}"')
     python = ".".join(str(part) for part in sys.version_info[:3])
     if form == "json":
         facts = {"version": __version__, "python": python, "platform": platform()}

@@ -67,7 +67,9 @@ class _Chosen:
 def _known(what: str, entries: Mapping[str, Entry], config: Config) -> list[str]:
     names = [escape(name) for name in sorted(entries)][:_SHOWN_NAMES]
     more = ", …" if len(entries) > len(names) else ""
-    files = ", ".join(map(escape, config.files)) or "no file"
+    if not config.files:
+        return ["no kubeconfig was found"]
+    files = ", ".join(map(escape, config.files))
     return [f"{what} in {files}: {', '.join(names) or 'none'}{more}"]
 
 
@@ -159,7 +161,7 @@ def _notes_about_files(config: Config, environ: Mapping[str, str], *, nowhere: b
         names = ", ".join(map(escape, config.missing))
         if environ.get("KUBECONFIG"):
             return (f"KUBECONFIG names no file that exists: {names}",)
-        return (f"no kubeconfig: {names} does not exist, and KUBECONFIG is not set",) if nowhere else ()
+        return (f"no kubeconfig: {names} does not exist, and KUBECONFIG is not set or empty",) if nowhere else ()
     if config.files and config.empty and nowhere:
         return (f"no configuration in {', '.join(map(escape, config.files))}",)
     return ()

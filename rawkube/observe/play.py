@@ -48,7 +48,7 @@ def _send(sock: socket.socket, data: memoryview) -> memoryview:
 
 def _seconds(session: Session, clock: Callable[[], float]) -> float | None:
     wake = session.wake()
-    return None if wake is None else max(0.0, wake - clock())
+    return None if wake is None else min(max(0.0, wake - clock()), 1_000_000.0)
 
 
 def _end(sock: socket.socket, ends: str) -> None:

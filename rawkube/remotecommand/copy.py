@@ -26,25 +26,12 @@ VERIFY_AT_ONCE = 64 * 1024 * 1024
 
 AUTO, ALWAYS, NEVER = "auto", "always", "never"
 
-# More than this at once is input, not pings.
-_PINGS = 1024
 _MAX_OUTPUT = 64 * 1024
 _MAX_REST = 16 * 1024 * 1024
 _LONGEST_PAUSE = 30.0
 
 Opener = Callable[[Sequence[str], bool], RemoteCommand]
 """Starts a command in the container. The second argument: whether it gets input."""
-
-
-class Fed(RemoteCommand):
-    """A command that is sent more than the line carries at once: that its input is taken proves life, too."""
-
-    def _flush(self) -> bool:
-        before = self._unsent_bytes
-        sent = super()._flush()
-        if before - self._unsent_bytes > _PINGS:
-            self._heard = self._clock()
-        return sent
 
 
 class Options(NamedTuple):

@@ -28,7 +28,7 @@ from rawkube.remotecommand import protocols
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output
 from rawkube.remotecommand.protocols import Protocol
 from rawkube.remotecommand.result import Result
-from rawkube.remotecommand.session import STDIN_PIECE, Timing
+from rawkube.remotecommand.session import SIGN_OF_LIFE, STDIN_PIECE, Timing
 
 MAX_UNREAD = 16 * 1024 * 1024
 """How many bytes of output may wait while input is written, before `write` gives up."""
@@ -148,9 +148,10 @@ class RemoteCommand:
                 self._finish()
                 return None
             self._check_time()
-            if until is not None and self._clock() >= until:
+            late = until is not None and self._clock() >= until
+            self._step(_earlier(until, self._deadline))  # what is there already comes without any time to wait
+            if late and not self._unread and not self._channels.closed:
                 raise WaitTimeout(f"no output came within {format_duration(timeout or 0.0)}")
-            self._step(_earlier(until, self._deadline))
         output = self._unread.popleft()
         self._unread_bytes -= len(output.data)
         return output
@@ -253,6 +254,7 @@ class RemoteCommand:
     def _flush(self) -> bool:
         """Send what is taken now: whether anything was."""
         sent = False
+        before = self._unsent_bytes
         try:
             while self._unsent:
                 taken = self._stream.send_now(self._unsent[0])
@@ -268,6 +270,8 @@ class RemoteCommand:
         except TransportError:
             # Nobody takes input any more. What the server has said before may still be readable.
             self._drop_unsent()
+        if before - self._unsent_bytes > SIGN_OF_LIFE:
+            self._heard = self._clock()
         return sent
 
     def _drop_unsent(self) -> None:

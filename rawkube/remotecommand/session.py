@@ -28,6 +28,10 @@ from rawkube.wire.stream import Stream
 STDIN_PIECE = 32 * 1024
 """The most of stdin that one message carries, in bytes (as kubectl)."""
 
+SIGN_OF_LIFE = 1024
+"""Input of more bytes than this that the connection takes proves life, as a received frame does: a slow line is no
+dead one. Pings are smaller: into a dead connection's buffer they would go for long."""
+
 _READ = 256 * 1024
 _READS_IN_A_ROW = 16
 _CLOSING = 2.0
@@ -234,6 +238,8 @@ class Session:
             with _Undisturbed():
                 while self._unsent and (taken := self._stream.send_now(self._unsent)):
                     self._unsent = self._unsent[taken:]
+                    if taken > SIGN_OF_LIFE:
+                        self._heard = self._clock()
         except TransportError:
             # Nobody takes input any more. What the server has said before may still be readable.
             self._unsent = memoryview(b"")

@@ -51,6 +51,7 @@ def follow(
         if found is None:
             if isinstance(step, Listed):
                 get_or_explain(client, *workload)  # its error is the answer; without one the LIST was too early
+                followed.say_missing_once(on_note)
                 loop.list_again()
             continue
         progress = evaluate(found, revision=revision)
@@ -65,6 +66,13 @@ class _Followed:
     def __init__(self, workload: Workload) -> None:
         self._name = workload.name
         self._uid = ""
+        self._said = False
+
+    def say_missing_once(self, on_note: Callable[[str], None]) -> None:
+        """Tell that the object can be read, but does not stand in the list."""
+        if not self._said:
+            self._said = True
+            on_note(f"{self._name} can be read, but the server's list does not show it yet; listing again")
 
     def _is_ours(self, item: Object) -> bool:
         # A server that ignores field selectors sends the neighbours too.

@@ -46,7 +46,7 @@ class Stream:
     `conn`: its number, for the tap. `server`: `HOST:PORT` as dialled, for errors.
     """
 
-    __slots__ = ("_closed", "_crossed", "_names", "_sock", "_tls", "_unsent", "conn", "server")
+    __slots__ = ("_closed", "_crossed", "_interrupted", "_names", "_sock", "_tls", "_unsent", "conn", "server")
 
     def __init__(self, sock: socket.socket, *, conn: int = 0, server: str = "") -> None:
         sock.setblocking(False)
@@ -56,6 +56,7 @@ class Stream:
         self._closed = False
         self._unsent = 0
         self._crossed = False
+        self._interrupted = False
         self.conn = conn
         self.server = server
         try:
@@ -88,6 +89,8 @@ class Stream:
         except BlockingIOError:
             return None
         except OSError as error:
+            if self._interrupted:  # a reset may be what its own interrupt looks like
+                return b""
             self._failed_read(error)
             return None
 
@@ -198,6 +201,7 @@ class Stream:
 
     def interrupt(self) -> None:
         """End both directions at once, from any thread: whoever waits for this connection sees its end."""
+        self._interrupted = True
         try:
             # Not SSLSocket.shutdown, which would take the TLS object away from the thread that reads.
             socket.socket.shutdown(self._sock, socket.SHUT_RDWR)

@@ -118,11 +118,23 @@ class TestRetryAfter:
                 client.send("GET", "/x").read()
         assert server.sent("authorization") == ["Bearer first", "Bearer second"]
 
-    def test_no_wait_goes_past_the_deadline(self) -> None:
-        with AnsweringServer(later(503, "600"), OBJECT) as server, Client(server.url, request_timeout=20.0) as client:
+    def test_a_wait_past_the_deadline_is_not_begun(self) -> None:
+        with (
+            AnsweringServer(later(503, "600"), OBJECT) as server,
+            Client(server.url, request_timeout=20.0) as client,
+            client.send("GET", "/x") as response,
+        ):
+            assert response.status == 503
+        assert client.waits == []
+
+    def test_a_person_is_told_of_a_long_wait(self) -> None:
+        notes: list[str] = []
+        with (
+            AnsweringServer(later(429, "4"), later(429, "60"), OBJECT) as server,
+            Client(server.url, on_note=notes.append) as client,
+        ):
             client.ask()
-        (waited,) = client.waits
-        assert 10 < waited <= 20
+        assert notes == ["HTTP 429 with Retry-After: trying again in 60 s"]
 
     def test_the_tap_is_told(self) -> None:
         events: list[Event] = []

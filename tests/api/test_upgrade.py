@@ -72,13 +72,15 @@ def test_bytes_in_the_packet_of_the_101_are_not_lost(tls: bool) -> None:
         return switching(request) + rest
 
     context = authority.server("127.0.0.1") if tls else None
-    with ExecServer(Far.until_gone, handshake=handshake, tls=context) as server:
-        with Client(server.url, ca_data=authority.pem) as client:
-            upgraded = client.upgrade()
-            got = upgraded.data
-            while len(got) < len(rest):
-                got += upgraded.stream.recv(4096, timeout=10)
-            upgraded.stream.close()
+    with (
+        ExecServer(Far.until_gone, handshake=handshake, tls=context) as server,
+        Client(server.url, ca_data=authority.pem) as client,
+    ):
+        upgraded = client.upgrade()
+        got = upgraded.data
+        while len(got) < len(rest):
+            got += upgraded.stream.recv(4096, timeout=10)
+        upgraded.stream.close()
     assert got == rest
 
 

@@ -6,6 +6,8 @@ import io
 import json
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -93,7 +95,7 @@ class TestVersion:
         assert (stderr, code) == ("", 0)
 
     def test_another_form(self) -> None:
-        assert run("version", "-o", "yaml") == ("", 'error: --output must be "json", not "yaml"\n', 1)
+        assert run("version", "-o", "yaml") == ("", 'error: --output must be "text" or "json", not "yaml"\n', 1)
 
     def test_arguments(self) -> None:
         assert run("version", "x") == ("", "error: extra arguments: [x]\n", 1)
@@ -274,10 +276,16 @@ class TestWarningsAsErrors:
 
 
 class TestSignals:
-    def test_ctrl_c_ends_the_process_without_a_traceback(self) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        run("version")
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [("signal.default_int_handler", "signal.SIG_DFL"), ("signal.SIG_IGN", "signal.SIG_IGN")],
+    )
+    def test_ctrl_c_ends_the_process_without_a_traceback(self, before: str, after: str) -> None:
+        code = (
+            f"import signal; signal.signal(2, {before}); import rawkube.__main__; print(signal.getsignal(2) is {after})"
+        )
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert ran.stdout == "True\n"
 
     def test_what_the_caller_has_set_is_left_alone(self) -> None:
         for handler in (signal.SIG_IGN, lambda number, frame: None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -14,9 +15,10 @@ from typing import NamedTuple
 import pytest
 
 from rawkube.remotecommand.result import INCOMPLETE
-from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Terminal, run_exec, signals_reach_commands
+from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Running, Terminal, run_exec, signals_reach_commands
 from tests.support.run import find_kubectl, kubectl_command
 from tests.support.script import Answer, failure
+from tests.support.server import PeerGone
 from tests.support.websocket import (
     BINARY,
     CLOSE,
@@ -476,3 +478,42 @@ def test_a_signal_in_a_raw_terminal(program: str, number: str, tmp_path: Path) -
             code = running.process.wait(20)
         assert terminal.attributes() == before
         assert (code, terminal.rest()) == (1, b"")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
+def test_a_signal_with_a_terminal_in_its_usual_mode(program: str, number: str, tmp_path: Path) -> None:
+    # 130 for SIGINT: what a shell calls a command that Ctrl-C has ended.
+    expected = 130 if program == RAWKUBE and number == "SIGINT" else 1
+    with Terminal() as terminal, ExecServer(waiting) as server:
+        with terminal.run("-i", "p", "--", "x", url=server.url, home=tmp_path, program=program) as running:
+            terminal.look_for(b"ready")
+            running.send(signal.Signals[number])
+            code = running.process.wait(20)
+        assert (code, terminal.rest()) == (expected, b"")
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"])
+def test_a_signal_without_a_terminal(program: str, number: str, tmp_path: Path) -> None:
+    def script(far: Far) -> None:
+        far.out(b"ready")
+        with contextlib.suppress(PeerGone):
+            while number == "SIGPIPE":
+                far.out(b"more")
+            far.until_gone()
+
+    with (
+        ExecServer(script) as server,
+        Running(["p", "--", "x"], url=server.url, home=tmp_path, program=program) as running,
+    ):
+        assert running.stdout.read(5) == b"ready"
+        if number == "SIGPIPE":
+            running.stdout.close()
+        else:
+            running.send(signal.Signals[number])
+        code = running.process.wait(20)
+        assert running.process.stderr
+        said = running.process.stderr.read()
+    # As a shell names them.
+    assert (code if code >= 0 else 128 - code, said) == (128 + signal.Signals[number], b"")

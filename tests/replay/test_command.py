@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rawkube.cli.replay import environment, parse_speed, replay_command
+from rawkube.cli.replay import environment, own_program, parse_speed, replay_command
 from rawkube.errors import RecordingError, UsageError
 from tests.observe.made import DEPLOYMENTS, Script, answer, listing, written
 
@@ -95,16 +95,24 @@ def test_no_such_program(recording: str, tmp_path: Path, capfd: pytest.CaptureFi
 
 def test_a_command_of_rawkube(recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run by this Python, whatever program of that name there is."""
-    package = tmp_path / "first" / "rawkube"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "__main__.py").write_text("import sys; sys.exit(10 + len(sys.argv[1:]))")
-    monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "program.py"
+    program.write_text("import sys; sys.exit(10 + len(sys.argv[1:]))")
+    monkeypatch.setattr("rawkube.cli.replay.own_program", lambda: [sys.executable, str(program)])
     command = ["rollout", "status", "deployment/web"]
     assert replay_command(recording, None, command) == 13
     assert replay_command(recording, None, ["mine", "x"], rawkube_commands={"mine"}) == 12
     assert replay_command(recording, None, command, rawkube_commands=()) == 127
+
+
+def test_rawkube_is_run_again_whatever_the_current_directory_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json.py", "rawkube.py", "signal.py"):
+        (tmp_path / name).write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(tmp_path)
+    ran = subprocess.run([*own_program(), "version"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("rawkube ")
 
 
 def test_what_is_no_recording(tmp_path: Path) -> None:

@@ -25,10 +25,12 @@ class Client(ApiClient):
     """A client that never sleeps; `waits` holds what it would have slept. Its clock is the real one."""
 
     def __init__(
-        self, server: str, *, tap: Tap | None = None, warn: Callable[[str], None] | None = None, **access: Any
+        self, server: str, *, tap: Tap | None = None, warn: Callable[[str], None] | None = None, **options: Any
     ) -> None:
         self.waits: list[float] = []
-        super().__init__(Access(server, **access), tap=tap, on_warning=warn, sleep=self.waits.append)
+        note = options.pop("on_note", None)
+        access = Access(server, **options)
+        super().__init__(access, tap=tap, on_warning=warn, on_note=note, sleep=self.waits.append)
 
     def ask(self, method: str = "GET", path: str = "/x", **more: Any) -> int:
         """The status of the answer, which is read to its end."""
