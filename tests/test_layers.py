@@ -17,7 +17,7 @@ FLOORS = [
     {"rollout", "remotecommand"},
     {"api"},
     {"wire", "kubeconfig"},
-    {"duration"},
+    {"duration", "gotext"},
     {"errors", "_version"},
 ]
 
@@ -28,7 +28,6 @@ PURE = {
     "api/watch.py",
     "api/status.py",
     "api/builtin.py",
-    "api/gotext.py",
     "api/json_end.py",
     "api/objects.py",
     "api/paths.py",
@@ -50,6 +49,7 @@ PURE = {
     "remotecommand/pods.py",
     "api/selectors.py",
     "duration.py",
+    "gotext.py",
     "cli/commands.py",
     "cli/session_flags.py",
     "cli/help.py",

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rawkube.api.gotext import go_quote
 from rawkube.errors import UsageError
+from rawkube.gotext import go_quote
 
 
 class Wanted(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rawkube.api.gotext import one_line
 from rawkube.errors import UsageError
+from rawkube.gotext import one_line
 
 
 class Resource(NamedTuple):

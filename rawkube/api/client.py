@@ -13,7 +13,6 @@ from typing import Self
 
 from rawkube._version import user_agent
 from rawkube.api.builtin import Resource
-from rawkube.api.gotext import go_quote
 from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
 from rawkube.api.paths import encode_query, resource_path
 from rawkube.api.status import is_failure, retry_after, status_error
@@ -21,6 +20,7 @@ from rawkube.api.warning_header import parse_warnings
 from rawkube.api.watch import WatchDecoder, WatchEvent
 from rawkube.duration import format_duration
 from rawkube.errors import ConnectionLost, DecodeError, StatusError, TransportError
+from rawkube.gotext import go_quote
 from rawkube.kubeconfig import server_url
 from rawkube.kubeconfig.access import Access
 from rawkube.kubeconfig.credentials import Credentials

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rawkube.api.gotext import go_quote, one_line
 from rawkube.api.objects import Object, metadata_of
 from rawkube.errors import UsageError
+from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import files
 from rawkube.kubeconfig.document import DocumentError, parse
 

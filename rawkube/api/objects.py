@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rawkube.api.gotext import one_line
 from rawkube.errors import DecodeError
+from rawkube.gotext import one_line
 
 Object = dict[str, Any]
 """A Kubernetes object, as decoded from JSON."""

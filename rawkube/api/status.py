@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rawkube.api.gotext import SPACE, go_quote
 from rawkube.errors import StatusError
+from rawkube.gotext import SPACE, go_quote
 
 Headers = Iterable[tuple[str, str]]
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rawkube.api.client import ApiClient
-from rawkube.api.gotext import one_line
 from rawkube.errors import TransportError, UpgradeRefused
+from rawkube.gotext import one_line
 from rawkube.wire.http import Response
 from rawkube.wire.stream import Stream
 from rawkube.wire.websocket import chosen_protocol, new_key, problem_with, request_headers

@@ -17,8 +17,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from rawkube.api.gotext import one_line
 from rawkube.errors import DecodeError
+from rawkube.gotext import one_line
 
 if TYPE_CHECKING:
     from rawkube.api.json_end import ValueScanner

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rawkube.cli.flags import HELP, Flag, Parsed, escape, find_flag, parse, quote
+from rawkube.cli.flags import HELP, Flag, Parsed, find_flag, parse
 from rawkube.cli.session_flags import CONTAINER_FLAG, COPY_FLAGS, DETACH_FLAG, FILENAME_FLAG, MANY_FLAGS, SESSION_FLAGS
 from rawkube.errors import UsageError
+from rawkube.gotext import go_quote, one_line
 
 PROGRAM = "rawkube"
 
@@ -326,9 +327,9 @@ def read_command(argv: Sequence[str]) -> tuple[Command, Parsed]:
 
 def _check_positionals(command: Command, args: Sequence[str]) -> None:
     if command.words and children(command):
-        raise UsageError(f"unknown command {quote(' '.join(args))}\nSee '{command.path} -h' for help and examples")
+        raise UsageError(f"unknown command {go_quote(' '.join(args))}\nSee '{command.path} -h' for help and examples")
     if not command.positionals:
-        raise UsageError(f"extra arguments: [{escape(' '.join(args))}]")
+        raise UsageError(f"extra arguments: [{one_line(' '.join(args))}]")
 
 
 def find_command(argv: Sequence[str]) -> tuple[Command, list[str]]:
@@ -360,7 +361,7 @@ def find_topic(words: Sequence[str]) -> Command:
             break
         command = child
     if command is ROOT and any(words):
-        raise UsageError(f"Unknown help topic {quote(' '.join(words))}\nSee '{PROGRAM} --help' for the commands.")
+        raise UsageError(f"Unknown help topic {go_quote(' '.join(words))}\nSee '{PROGRAM} --help' for the commands.")
     return command
 
 
@@ -387,7 +388,7 @@ def _takes_next(flags: Sequence[Flag], word: str) -> bool:
 
 def _unknown_command(word: str) -> UsageError:
     """What cobra says, with the commands that the word may have meant."""
-    text = f'unknown command {quote(word)} for "{PROGRAM}"'
+    text = f'unknown command {go_quote(word)} for "{PROGRAM}"'
     names = sorted(each.words[0] for each in children(ROOT))
     near = [name for name in names if _is_near(word.lower(), name)]
     if near:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from rawkube.api.arguments import Wanted
 from rawkube.api.client import ApiClient
-from rawkube.api.gotext import one_line
 from rawkube.cli.exec import offered_protocols
 from rawkube.cli.output import Output, die_of
 from rawkube.errors import UsageError
+from rawkube.gotext import one_line
 from rawkube.remotecommand.call import ask
 from rawkube.remotecommand.copy import (
     ALWAYS,

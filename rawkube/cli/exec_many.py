@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from rawkube.api.arguments import Wanted
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
-from rawkube.api.gotext import go_quote, one_line
 from rawkube.api.objects import metadata_of
 from rawkube.cli.exec import offered_protocols
 from rawkube.cli.output import Output, die_of
 from rawkube.errors import RawkubeError, TransportError, UsageError
+from rawkube.gotext import go_quote, one_line
 from rawkube.remotecommand.many import Ended, Job, Lines, label_of, run_many
 from rawkube.remotecommand.pods import PodCompleted
 from rawkube.remotecommand.protocols import Protocol

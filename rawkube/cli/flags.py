@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from rawkube.duration import parse_duration
 from rawkube.errors import UsageError
+from rawkube.gotext import go_quote, one_line
 
 
 class Flag(NamedTuple):
@@ -108,10 +109,10 @@ class _Reader:
     def _long(self, word: str, words: list[str]) -> None:
         name, equals, value = word[2:].partition("=")
         if not name or name[0] == "-":
-            raise UsageError(f"bad flag syntax: {escape(word)}")
+            raise UsageError(f"bad flag syntax: {one_line(word)}")
         flag = find_flag(self._flags, f"--{name}")
         if flag is None:
-            raise UsageError(f"unknown flag: --{escape(name)}")
+            raise UsageError(f"unknown flag: --{one_line(name)}")
         if equals:
             self._set(flag, value)
         elif flag.kind == "bool":
@@ -119,14 +120,14 @@ class _Reader:
         elif words:
             self._set(flag, words.pop())
         else:
-            raise UsageError(f"flag needs an argument: {escape(word)}")
+            raise UsageError(f"flag needs an argument: {one_line(word)}")
 
     def _bundle(self, letters: str, words: list[str]) -> None:
         """`letters` as in `-it`: each is a flag, the first that needs a value takes what follows."""
         while letters:
             flag = find_flag(self._flags, f"-{letters[0]}")
             if flag is None:
-                raise UsageError(f"unknown shorthand flag: {_quote_byte(letters)} in -{escape(letters)}")
+                raise UsageError(f"unknown shorthand flag: {_quote_byte(letters)} in -{one_line(letters)}")
             # A bare `-n=` is the value `=`, and `-w=` a bundle: pflag looks for more than one character.
             if len(letters) > 2 and letters[1] == "=":
                 return self._set(flag, letters[2:])
@@ -138,7 +139,7 @@ class _Reader:
             elif words:
                 return self._set(flag, words.pop())
             else:
-                raise UsageError(f"flag needs an argument: {quote(letters, mark=chr(39))} in -{letters}")
+                raise UsageError(f"flag needs an argument: {go_quote(letters, mark=chr(39))} in -{letters}")
         return None
 
     def _set(self, flag: Flag, text: str) -> None:
@@ -146,7 +147,7 @@ class _Reader:
             value = _READERS[flag.kind](text)
         except UsageError as error:
             name = f"-{flag.short}, --{flag.name}" if flag.short else f"--{flag.name}"
-            raise UsageError(f'invalid argument {quote(text)} for "{name}" flag: {error}') from None
+            raise UsageError(f'invalid argument {go_quote(text)} for "{name}" flag: {error}') from None
         if flag.kind in ("list", "array"):
             value = (*self._values.get(flag.name, ()), *value)
         self._values[flag.name] = value
@@ -161,7 +162,7 @@ _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fro
 
 def _bool(text: str) -> bool:
     if text not in _BOOLS:
-        raise UsageError(f"strconv.ParseBool: parsing {quote(text)}: invalid syntax")
+        raise UsageError(f"strconv.ParseBool: parsing {go_quote(text)}: invalid syntax")
     return _BOOLS[text]
 
 
@@ -204,7 +205,7 @@ def _integer(text: str, word: str, base: int, bits: int) -> int:
 
 
 def _not_integer(text: str, why: str) -> UsageError:
-    return UsageError(f"strconv.ParseInt: parsing {quote(text)}: {why}")
+    return UsageError(f"strconv.ParseInt: parsing {go_quote(text)}: {why}")
 
 
 def _seconds(text: str) -> int:
@@ -307,49 +308,10 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-# How Go shows text in a message: strconv.Quote.
-
-_ESCAPES = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-}
-
-
-def quote(text: str, *, mark: str = '"') -> str:
-    """The text as Go's `%q` shows it: one line, in quotes; a byte that is not UTF-8 is `\\xNN`."""
-    return mark + escape(text.replace("\\", "\\\\").replace(mark, "\\" + mark)) + mark
-
-
-def escape(text: str) -> str:
-    """The text with what cannot be printed shown as Go's `%q` does, without quotes.
-
-    Where kubectl repeats a word as it is, rawkube repeats it so: no terminal acts on a message.
-    """
-    return text if text.isascii() and text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(character: str) -> str:
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of the command line that is not UTF-8 (PEP 383)
-        return f"\\x{code - 0xDC00:02x}"
-    if 0xD800 <= code <= 0xDFFF:
-        return "\\ufffd"
-    if code < 0x20 or code == 0x7F:
-        return _ESCAPES.get(character, f"\\x{code:02x}")
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
 def _quote_byte(text: str) -> str:
     """The first *byte* of a text as `%q` shows a rune, as pflag does: `'Ã'` for every letter beyond ASCII."""
     first = text[0]
     if not first.isascii():
         code = ord(first)
         first = "Â" if 0xDC80 <= code < 0xDCC0 else "Ã"
-    return quote(first, mark="'")
+    return go_quote(first, mark="'")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rawkube.cli.commands import COMMANDS
 from rawkube.cli.output import Output
 from rawkube.errors import UsageError
+from rawkube.gotext import one_line
 
 if TYPE_CHECKING:
     from rawkube.observe.replay import Replay
@@ -137,9 +138,7 @@ class _Child:
 
 
 def _not_run(program: str, error: OSError) -> int:
-    from rawkube.observe.recording import printable
-
-    name = printable(program)
+    name = one_line(program)
     if isinstance(error, FileNotFoundError):
         where = "" if os.sep in program else " in $PATH"
         print(f'error: exec: "{name}": executable file not found{where}', file=sys.stderr)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
 from rawkube.api.builtin import Resource, known
 from rawkube.api.client import ApiClient
-from rawkube.api.gotext import go_quote
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import metadata_of
 from rawkube.cli.output import Output
 from rawkube.errors import RawkubeError, RolloutFailed, StatusError, UsageError
+from rawkube.gotext import go_quote
 from rawkube.rollout.follow import Workload, follow
 from rawkube.rollout.status import unsupported_kind
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from rawkube.kubeconfig.text import escape, place
+from rawkube.gotext import one_line
+from rawkube.kubeconfig.text import place
 
 
 class Origin(NamedTuple):
@@ -26,7 +27,7 @@ class Origin(NamedTuple):
         if self.source == "file":
             shown = place(self.name, self.line)
             return f"{shown} ({self.field})" if self.field else shown
-        return escape(self.name) or self.source
+        return one_line(self.name) or self.source
 
 
 class Overrides(NamedTuple):

@@ -9,9 +9,9 @@ import re
 import time
 
 from rawkube.errors import ConfigError
+from rawkube.gotext import go_quote
 from rawkube.kubeconfig.access import Access, Origin
 from rawkube.kubeconfig.files import Unreadable, read
-from rawkube.kubeconfig.text import quote
 
 TOKEN_FILE_SECONDS = 50.0
 """A token file is read again after this time (client-go: a minute, and stale ten seconds earlier)."""
@@ -32,7 +32,7 @@ def header_key(key: str) -> str:
 def _checked(name: str, value: str) -> str:
     """A header value that ends no line and starts no other (RFC 9110, 5.5). The message never shows it."""
     if any((c < " " and c != "\t") or c == "\x7f" or "\ud800" <= c <= "\udfff" for c in value):
-        raise ConfigError(f"net/http: invalid header field value for {quote(name)}")
+        raise ConfigError(f"net/http: invalid header field value for {go_quote(name)}")
     return value
 
 
@@ -182,7 +182,7 @@ class Credentials:
         except Unreadable as error:
             raise _config_error(str(error), self._access, "token_file") from None
         if not token:
-            raise _config_error(f"read empty token from file {quote(file)}", self._access, "token_file")
+            raise _config_error(f"read empty token from file {go_quote(file)}", self._access, "token_file")
         return _checked("Authorization", token)
 
 

@@ -33,9 +33,9 @@ def _because(step: str, path: str, error: OSError | ValueError) -> Unreadable:
 
 
 def _shown(path: str) -> str:
-    from rawkube.kubeconfig.text import escape
+    from rawkube.gotext import one_line
 
-    return escape(path)
+    return one_line(path)
 
 
 def _open(path: str) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rawkube.errors import ConfigError
+from rawkube.gotext import one_line
 from rawkube.kubeconfig.files import Unreadable, read
 from rawkube.kubeconfig.server_url import join_host_port
-from rawkube.kubeconfig.text import escape
 
 _path = os.path  # pathlib imports urllib, which every start of a command would pay for
 
@@ -51,7 +51,7 @@ def require(environ: Mapping[str, str], *, folder: str = SERVICE_ACCOUNT) -> InC
         )
     found = detect(environ, folder=folder)
     if found is None:
-        raise ConfigError(f"open {escape(_path.join(folder, 'token'))}: no such file or directory")
+        raise ConfigError(f"open {one_line(_path.join(folder, 'token'))}: no such file or directory")
     return found
 
 
@@ -62,7 +62,7 @@ def _ca(file: str) -> tuple[str, tuple[str, ...]]:
         reason = "no certificate in it"
     except Unreadable as error:
         reason = str(error)
-    return "", (f"Expected to load root CA config from {escape(file)}, using the system's roots: {reason}",)
+    return "", (f"Expected to load root CA config from {one_line(file)}, using the system's roots: {reason}",)
 
 
 def _namespace(environ: Mapping[str, str], file: str) -> tuple[str, str]:

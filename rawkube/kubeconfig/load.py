@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rawkube.errors import ConfigError
+from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.document import Document, DocumentError, parse
 from rawkube.kubeconfig.files import Unreadable, read
 from rawkube.kubeconfig.schema import SchemaError, check, shown_path
-from rawkube.kubeconfig.text import escape, place, quote
+from rawkube.kubeconfig.text import place
 
 _path = os.path  # pathlib imports urllib, which every start of a command would pay for
 
@@ -50,7 +51,7 @@ class Entry:
     def shown(self, field: str = "") -> str:
         """`users[dev].user.token`: the place of a field, for a person."""
         section = str(self._path[0])
-        return f"{section}[{escape(self.name)}]" + (f".{SECTIONS[section]}.{field}" if field else "")
+        return f"{section}[{one_line(self.name)}]" + (f".{SECTIONS[section]}.{field}" if field else "")
 
     def place(self, field: str = "") -> str:
         """`FILE:LINE` of a field of the body, or of the entry."""
@@ -167,7 +168,7 @@ def load(explicit: str = "", *, environ: Mapping[str, str], home: str | None = N
         except ConfigError as error:
             failures.append(error)
     if explicit and config.missing:
-        raise ConfigError(f"stat {escape(explicit)}: no such file or directory")
+        raise ConfigError(f"stat {one_line(explicit)}: no such file or directory")
     if failures:
         raise _all(failures)
     return config
@@ -211,7 +212,7 @@ def _text(data: bytes) -> str:
 
 
 def _failure(name: str, cause: str, detail: tuple[str, ...] = ()) -> ConfigError:
-    return ConfigError(f"error loading config file {quote(name)}: {cause}", detail=detail)
+    return ConfigError(f"error loading config file {go_quote(name)}: {cause}", detail=detail)
 
 
 def _schema_failure(name: str, document: Document, error: SchemaError) -> ConfigError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rawkube.errors import ConfigError
+from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import draft as drafts
 from rawkube.kubeconfig import proxies, server_url
 from rawkube.kubeconfig.access import Access, Origin, Overrides
@@ -18,7 +19,6 @@ from rawkube.kubeconfig.draft import CREDENTIALS, TLS, Draft
 from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Config, Entry
 from rawkube.kubeconfig.server_url import ServerURL
-from rawkube.kubeconfig.text import escape, quote
 from rawkube.kubeconfig.validate import Unreadable, validate
 
 __all__ = ["DEFAULT_SERVER", "Access", "Origin", "Overrides", "resolve"]
@@ -47,29 +47,29 @@ class _Chosen:
     def _refuse_missing(self, config: Config, flags: Overrides) -> None:
         if self.cluster_name and self.cluster is None:
             if flags.cluster:
-                text = f"no server found for cluster {quote(flags.cluster)}"
+                text = f"no server found for cluster {go_quote(flags.cluster)}"
                 raise ConfigError(text, detail=_known("clusters", config.clusters, config))
             if not flags.server:
                 raise self._missing("cluster", self.cluster_name)
         if self.user_name and self.user is None:
             if flags.user:
-                text = f"auth info {quote(flags.user)} does not exist"
+                text = f"auth info {go_quote(flags.user)} does not exist"
                 raise ConfigError(text, detail=_known("users", config.users, config))
             if not (flags.token or flags.username or flags.client_certificate):
                 raise self._missing("user", self.user_name)
 
     def _missing(self, what: str, name: str) -> ConfigError:
         place = f" ({self.context.place(what)})" if self.context else ""
-        text = f"{what} {quote(name)} was not found for context {quote(self.context_name)}{place}"
+        text = f"{what} {go_quote(name)} was not found for context {go_quote(self.context_name)}{place}"
         return ConfigError(text)
 
 
 def _known(what: str, entries: Mapping[str, Entry], config: Config) -> list[str]:
-    names = [escape(name) for name in sorted(entries)][:_SHOWN_NAMES]
+    names = [one_line(name) for name in sorted(entries)][:_SHOWN_NAMES]
     more = ", …" if len(entries) > len(names) else ""
     if not config.files:
         return ["no kubeconfig was found"]
-    files = ", ".join(map(escape, config.files))
+    files = ", ".join(map(one_line, config.files))
     return [f"{what} in {files}: {', '.join(names) or 'none'}{more}"]
 
 
@@ -78,7 +78,7 @@ def _context(config: Config, flags: Overrides, name: str) -> Entry | None:
         return None
     found = config.contexts.get(name)
     if found is None:
-        text = f"context was not found for specified context: {escape(name)}"
+        text = f"context was not found for specified context: {one_line(name)}"
         detail = _known("contexts", config.contexts, config)
         file, line = config.current_context_at
         if not flags.context:
@@ -153,17 +153,17 @@ def _note_about_unused_user(chosen: _Chosen) -> tuple[str, ...]:
     if chosen.user is None or not own.any_of(CREDENTIALS):
         return ()
     where = chosen.user.place()
-    return (f"user {quote(chosen.user_name)} ({where}) is not used: without a server, the pod's own account is",)
+    return (f"user {go_quote(chosen.user_name)} ({where}) is not used: without a server, the pod's own account is",)
 
 
 def _notes_about_files(config: Config, environ: Mapping[str, str], *, nowhere: bool) -> tuple[str, ...]:
     if config.missing and not config.files:
-        names = ", ".join(map(escape, config.missing))
+        names = ", ".join(map(one_line, config.missing))
         if environ.get("KUBECONFIG"):
             return (f"KUBECONFIG names no file that exists: {names}",)
         return (f"no kubeconfig: {names} does not exist, and KUBECONFIG is not set or empty",) if nowhere else ()
     if config.files and config.empty and nowhere:
-        return (f"no configuration in {', '.join(map(escape, config.files))}",)
+        return (f"no configuration in {', '.join(map(one_line, config.files))}",)
     return ()
 
 
@@ -175,7 +175,7 @@ def _server(draft: Draft, chosen: _Chosen) -> ServerURL:
     if server.bare:
         with_it = draft.any_of(TLS) or draft.any_of(CREDENTIALS)
         if with_it:
-            text = f"server {quote(draft.get('server'))} has no scheme, which means plain http, "
+            text = f"server {go_quote(draft.get('server'))} has no scheme, which means plain http, "
             text += f"but {_spoken(with_it)} is set"
             detail = [f"{_spoken(n)} is set by {draft.origins[n]}" for n in ("server", with_it)]
             raise ConfigError(f"{text}: write https:// before it", detail=detail)
@@ -197,7 +197,7 @@ def _refuse_proxies(draft: Draft, chosen: _Chosen, server: ServerURL, environ: M
     if draft.get("proxy_url"):
         origin = draft.origins["proxy_url"]
         raise ConfigError(
-            f"cluster {quote(chosen.cluster_name)} is reached through a proxy ({origin}); "
+            f"cluster {go_quote(chosen.cluster_name)} is reached through a proxy ({origin}); "
             "this version of rawkube speaks through no proxy"
         )
     applies = proxies.from_environment(server, environ)
@@ -234,7 +234,7 @@ def _check_credentials(draft: Draft, chosen: _Chosen) -> None:
         raise ConfigError(text, detail=detail)
     if draft.get("password") and not draft.get("username"):
         where = draft.origins["password"]
-        raise ConfigError(f"user {quote(chosen.user_name)} has a password but no username ({where})")
+        raise ConfigError(f"user {go_quote(chosen.user_name)} has a password but no username ({where})")
     header = bearer or draft.get("username")
     certificate = draft.any_of(("cert_file", "cert_data"))
     if draft.get("exec") is not None and not header and not certificate:
@@ -244,14 +244,14 @@ def _check_credentials(draft: Draft, chosen: _Chosen) -> None:
 
 
 def _named(draft: Draft, what: str, key: str) -> str:
-    return quote(str(draft.get(what).get(key) or ""))
+    return go_quote(str(draft.get(what).get(key) or ""))
 
 
 def _plugin(draft: Draft, chosen: _Chosen, field: str, what: str) -> ConfigError:
     origin = draft.origins[field]
     where = Origin(origin.source, origin.name, origin.line)
     return ConfigError(
-        f"user {quote(chosen.user_name)} ({where}) uses the {what}; "
+        f"user {go_quote(chosen.user_name)} ({where}) uses the {what}; "
         "this version of rawkube runs no credential plugins: use --token or a client certificate"
     )
 
@@ -280,4 +280,4 @@ def _check_namespace(name: str) -> None:
     problems = [f"may not be '{name}'"] if name in (".", "..") else []
     problems += [f"may not contain '{bad}'" for bad in "/%" if bad in name]
     if problems:
-        raise ConfigError(f"invalid namespace {quote(name)}: [{', '.join(problems)}]")
+        raise ConfigError(f"invalid namespace {go_quote(name)}: [{', '.join(problems)}]")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rawkube.kubeconfig.text import escape, quote
+from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.yaml_scalars import Binary
 
 Value = Any  # what JSON can hold
@@ -148,7 +148,7 @@ def _check_type_of_file(value: Value) -> None:
             raise SchemaError(text, (field,), "must be a string: put it in quotes")
     version, kind = value.get("apiVersion") or "v1", value.get("kind") or "Config"
     if (version, kind) != ("v1", "Config"):
-        text = f"no kind {quote(kind)} is registered for version {quote(version)}"
+        text = f"no kind {go_quote(kind)} is registered for version {go_quote(version)}"
         raise SchemaError(text, ("kind",), "a kubeconfig has apiVersion v1 and kind Config")
 
 
@@ -187,7 +187,7 @@ def _check_list(value: Value, kind: Kind, struct: str, fields: tuple[str, ...], 
             if name in seen:
                 listed, converted = kind.named
                 text = f"error converting *[]{listed} into *map[string]{converted}: "
-                text += f"duplicate name {quote(name)} in list"
+                text += f"duplicate name {go_quote(name)} in list"
                 raise SchemaError(text, (*path, index), "names differ in a list", (*path, seen[name]))
             if kind is not EXTENSIONS or (inner or {}).get("extension") is not None:
                 seen[name] = index
@@ -230,8 +230,8 @@ def shown_path(value: Value, path: tuple[str | int, ...]) -> str:
     for step in path:
         value = value[step] if isinstance(step, int) else (value or {}).get(step)
         if isinstance(step, str):
-            shown += ("." if shown else "") + escape(step)
+            shown += ("." if shown else "") + one_line(step)
         else:
             name = value.get("name") if isinstance(value, dict) else None
-            shown += f"[{escape(name) if isinstance(name, str) and name else step}]"
+            shown += f"[{one_line(name) if isinstance(name, str) and name else step}]"
     return shown

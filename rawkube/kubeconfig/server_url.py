@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rawkube.errors import ConfigError
-from rawkube.kubeconfig.text import quote
+from rawkube.gotext import go_quote
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -52,9 +52,9 @@ def parse(text: str) -> ServerURL:
     if "@" in authority:
         raise ConfigError("the server address holds a user name or password: take it out, use username and password")
     if bare and path not in ("", "/"):
-        raise ConfigError(f"host must be a URL or a host:port pair: {quote(authority + path)}")
+        raise ConfigError(f"host must be a URL or a host:port pair: {go_quote(authority + path)}")
     if scheme not in DEFAULT_PORTS:
-        raise ConfigError(f"unsupported protocol scheme {quote(scheme)}")
+        raise ConfigError(f"unsupported protocol scheme {go_quote(scheme)}")
     host, port = _host_port(authority)
     return ServerURL(scheme, host, port, _prefix(path), bare)
 
@@ -90,7 +90,7 @@ def _host_port(authority: str) -> tuple[str, int]:
         host, colon, port = authority.partition(":")
         port = colon + port
         if ":" in port[1:]:
-            raise ConfigError(f"invalid host {quote(authority)}: an IPv6 address needs brackets, [ADDRESS]:PORT")
+            raise ConfigError(f"invalid host {go_quote(authority)}: an IPv6 address needs brackets, [ADDRESS]:PORT")
         host = _ascii_host(host)
     if not host:
         raise ConfigError("the server address has no host")
@@ -100,7 +100,7 @@ def _host_port(authority: str) -> tuple[str, int]:
 def _check_ipv6(host: str) -> None:
     address, _, zone = host.partition("%25")
     if not address or not set(address) <= _IN_IPV6 or not set(zone) <= _IN_HOST:
-        raise ConfigError(f"invalid host {quote(f'[{host}]')}")
+        raise ConfigError(f"invalid host {go_quote(f'[{host}]')}")
 
 
 def _ascii_host(host: str) -> str:
@@ -108,9 +108,9 @@ def _ascii_host(host: str) -> str:
         try:
             host = host.encode("idna").decode("ascii")
         except UnicodeError:
-            raise ConfigError(f"invalid host {quote(host)}") from None
+            raise ConfigError(f"invalid host {go_quote(host)}") from None
     if not set(host) <= _IN_HOST:
-        raise ConfigError(f"invalid host {quote(host)}")
+        raise ConfigError(f"invalid host {go_quote(host)}")
     return host
 
 
@@ -119,7 +119,7 @@ def _port(text: str) -> int:
     if text in ("", ":"):
         return 0
     if text[0] != ":" or not (digits.isascii() and digits.isdigit()) or not 0 < int(digits[:6]) < 65536:
-        raise ConfigError(f"invalid port {quote(text)} after host")
+        raise ConfigError(f"invalid port {go_quote(text)} after host")
     return int(digits)
 
 
@@ -139,7 +139,7 @@ def _encoded(segment: str) -> str:
         raise ConfigError("net/url: invalid control character in URL")
     for part in segment.split("%")[1:]:
         if not (len(part) >= 2 and set(part[:2]) <= _HEX):
-            raise ConfigError(f"invalid URL escape {quote('%' + part[:2])}")
+            raise ConfigError(f"invalid URL escape {go_quote('%' + part[:2])}")
     if set(segment) <= _IN_PATH | {"%"}:
         return segment
     return "".join(

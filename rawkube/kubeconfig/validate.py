@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rawkube.errors import ConfigError
+from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.draft import Draft
-from rawkube.kubeconfig.text import escape, quote
 
 Unreadable = Callable[[str], str]
 """A path → why it cannot be opened, empty if it can."""
@@ -21,7 +21,7 @@ _HAS_DEFAULT_MODE = ("client.authentication.k8s.io/v1alpha1", "client.authentica
 
 def validate(draft: Draft, *, user: str, cluster: str, unreadable: Unreadable) -> None:
     """Raises ConfigError that holds every problem of the draft, in kubectl's order and words."""
-    found = [*_user_problems(draft, escape(user), unreadable), *_cluster_problems(draft, cluster, unreadable)]
+    found = [*_user_problems(draft, one_line(user), unreadable), *_cluster_problems(draft, cluster, unreadable)]
     if not found:
         return
     problems = [problem for problem, _ in found]
@@ -71,7 +71,7 @@ def _file_problem(draft: Draft, name: str, word: str, owner: str, unreadable: Un
     path = draft.get(name)
     reason = unreadable(path) if path else ""
     if reason:
-        yield f"unable to read {word} {escape(path)} for {owner} due to {reason}", name
+        yield f"unable to read {word} {one_line(path)} for {owner} due to {reason}", name
 
 
 def _exec_problems(plugin: dict[str, Any], has_provider: bool, user: str) -> Problems:
@@ -88,19 +88,19 @@ def _exec_problems(plugin: dict[str, Any], has_provider: bool, user: str) -> Pro
     if not mode and plugin.get("apiVersion") not in _HAS_DEFAULT_MODE:
         yield f"interactiveMode must be specified {suffix}", "exec"
     elif mode and mode not in _INTERACTIVE:
-        yield f"invalid interactiveMode for {user}: {quote(mode)}", "exec"
+        yield f"invalid interactiveMode for {user}: {go_quote(mode)}", "exec"
 
 
 def _cluster_problems(draft: Draft, cluster: str, unreadable: Unreadable) -> Problems:
     if draft.get("proxy_url"):
         problem = proxy_url_problem(draft.get("proxy_url"))
         if problem:
-            shown = quote(_without_userinfo(draft.get("proxy_url")))
-            yield f"invalid 'proxy-url' {shown} for cluster {quote(cluster)}: {problem}", "proxy_url"
+            shown = go_quote(_without_userinfo(draft.get("proxy_url")))
+            yield f"invalid 'proxy-url' {shown} for cluster {go_quote(cluster)}: {problem}", "proxy_url"
     if draft.get("ca_file") and draft.get("ca_data"):
-        text = f"certificate-authority-data and certificate-authority are both specified for {escape(cluster)}. "
+        text = f"certificate-authority-data and certificate-authority are both specified for {one_line(cluster)}. "
         yield text + "certificate-authority-data will override.", "ca_file"
-    yield from _file_problem(draft, "ca_file", "certificate-authority", escape(cluster), unreadable)
+    yield from _file_problem(draft, "ca_file", "certificate-authority", one_line(cluster), unreadable)
 
 
 def proxy_url_problem(text: str) -> str:
@@ -112,7 +112,7 @@ def proxy_url_problem(text: str) -> str:
     scheme = scheme.lower() if named else ""
     if scheme in ("http", "https", "socks5"):
         return ""
-    return f"unsupported scheme {quote(scheme)}, must be http, https, or socks5"
+    return f"unsupported scheme {go_quote(scheme)}, must be http, https, or socks5"
 
 
 def _without_userinfo(url: str) -> str:

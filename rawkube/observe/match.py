@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
+from rawkube.gotext import one_line
 from rawkube.observe import accept, derive, upgrades
 from rawkube.observe.ask import (
     Ask,
@@ -37,7 +38,6 @@ from rawkube.observe.ask import (
     where_both,
 )
 from rawkube.observe.exchanges import OPEN, Answer, Exchange
-from rawkube.observe.recording import printable
 
 RECORDED = "recorded"
 DERIVED = "derived"
@@ -140,7 +140,7 @@ class Matcher:
             others = [k for k in self.known if k.ask.path == ask.path and k.ask.upgrade.startswith("spdy/")]
             problems = [(upgrades.problem_with(k.exchange, headers), k) for k in others]
         problem = next((problem for problem, _ in problems if problem), "")
-        message = printable(f"{self.name} has no answer to {ask.method} {target}: {problem}")
+        message = one_line(f"{self.name} has no answer to {ask.method} {target}: {problem}")
         return Reply(derive.status_answer(400, "Bad Request", message), MISSING) if problem else None
 
     def _at(self, ask: Ask) -> list[Known]:
@@ -386,7 +386,7 @@ class Matcher:
         form = f" (as {', '.join(sorted(forms))}; asked for as {ask.accept})" if forms else ""
         upgrade = f" with an upgrade to {ask.upgrade}" if ask.upgrade else ""
         message = f"{self.name} has no answer to {verb} {target}{upgrade}; {what}: {shown}{form}"
-        return derive.status_answer(400, "Bad Request", printable(message))
+        return derive.status_answer(400, "Bad Request", one_line(message))
 
 
 def _line(known: Known) -> str:

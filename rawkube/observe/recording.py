@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
 
 from rawkube.errors import RecordingError
+from rawkube.gotext import one_line
 
 FORMAT = "rawkube-wire/1"
 MAX_LINE = 64 * 1024 * 1024
@@ -94,10 +95,10 @@ class Recording:
             return open(self.path, "rb")  # noqa: PTH123 - kept open while pieces are read
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise RecordingError(f"open {printable(self.path)}: {reason}") from None
+            raise RecordingError(f"open {one_line(self.path)}: {reason}") from None
 
     def _wrong(self, what: str) -> RecordingError:
-        return RecordingError(f"{printable(self.path)}:{self._line}: {what}")
+        return RecordingError(f"{one_line(self.path)}:{self._line}: {what}")
 
     def _next(self) -> bytes:
         """The next line that is not blank, b"" at the end."""
@@ -115,14 +116,14 @@ class Recording:
     def _read_description(self) -> Description:
         line = self._next()
         if not line:
-            raise RecordingError(f"{printable(self.path)}: an empty file, not a recording ({FORMAT})")
+            raise RecordingError(f"{one_line(self.path)}: an empty file, not a recording ({FORMAT})")
         try:
             value = json.loads(line)
             named = value["format"]
         except (ValueError, TypeError, LookupError, RecursionError):
             raise self._wrong(f"not a recording: the first line does not say {FORMAT}") from None
         if named != FORMAT:
-            raise self._wrong(f"format {printable(str(named))[:60]}, this version reads {FORMAT}")
+            raise self._wrong(f"format {one_line(str(named))[:60]}, this version reads {FORMAT}")
         return Description(*(_text(value.get(key)) for key in Description._fields))
 
     def _decode(self, line: bytes) -> dict[str, Any] | None:
@@ -165,11 +166,6 @@ class Recording:
         except (ValueError, TypeError, AttributeError):
             name = "base64" if "base64" in value else "text"
             raise self._wrong(f"{name} cannot be decoded") from None
-
-
-def printable(text: str) -> str:
-    """The text on one line: control characters and undecodable bytes escaped (`\\x1b`)."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _text(value: object) -> str:

@@ -27,6 +27,7 @@ from typing import NamedTuple, Self
 import h11
 
 from rawkube.errors import RecordingError
+from rawkube.gotext import one_line
 from rawkube.observe import derive
 from rawkube.observe.accept import accepts_encoding
 from rawkube.observe.ask import ask_of
@@ -42,7 +43,7 @@ from rawkube.observe.exchanges import (
     read_exchanges,
 )
 from rawkube.observe.match import MISSING, Matcher, Reply
-from rawkube.observe.recording import Recording, printable
+from rawkube.observe.recording import Recording
 
 MAX_HEAD = 256 * 1024
 MAX_BODY = 64 * 1024 * 1024
@@ -154,7 +155,7 @@ class Replay:
         """Lines for a person: what came and is not recorded, what is recorded and did not come."""
         lines = [f"not recorded: {asked.method} {asked.target}" for asked in self.unmatched]
         lines += [f"not asked for: {exchange.method} {exchange.target}" for exchange in self.unasked]
-        return [printable(line) for line in lines]
+        return [one_line(line) for line in lines]
 
     # Start and stop
 
@@ -259,7 +260,7 @@ class Replay:
     def _refuse(self, sock: socket.socket, why: str) -> None:
         with self._lock:
             self.requests.append(Asked("", "", (), b"", BAD))
-        answer = derive.status_answer(400, "Bad Request", f"not an HTTP/1.1 request: {printable(why)}")
+        answer = derive.status_answer(400, "Bad Request", f"not an HTTP/1.1 request: {one_line(why)}")
         sock.sendall(b"".join(chunk.data for chunk in derive.framed(answer, chunked=False).raw))
         # Closing with unread input would reset the connection and take the answer with it.
         sock.shutdown(socket.SHUT_WR)
@@ -352,7 +353,7 @@ def load(path: str | os.PathLike[str]) -> list[Exchange]:
     with Recording(path) as recording:
         found = read_exchanges(recording)
     if not found:
-        raise RecordingError(f"{printable(os.fspath(path))}: holds no HTTP/1.1 request")
+        raise RecordingError(f"{one_line(os.fspath(path))}: holds no HTTP/1.1 request")
     return found
 
 

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 from wsproto.frame_protocol import Frame, FrameDecoder, FrameProtocol, Opcode, ParseFailed
 
-from rawkube.api.gotext import one_line
 from rawkube.errors import RawkubeError
+from rawkube.gotext import one_line
 from rawkube.remotecommand.protocols import ERROR, HALF_CLOSE, RESIZE, STDERR, STDIN, STDOUT, Protocol
 from rawkube.remotecommand.result import NoStatus, Result, decode, holds_status, interrupted
 

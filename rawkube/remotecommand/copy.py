@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rawkube.api.gotext import go_quote
 from rawkube.errors import RawkubeError, TransportError, WaitTimeout
+from rawkube.gotext import go_quote
 from rawkube.remotecommand import copy_names as names
 from rawkube.remotecommand.copy_pack import Packer
 from rawkube.remotecommand.copy_report import Report

@@ -11,8 +11,8 @@ import posixpath
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rawkube.api.gotext import go_quote
 from rawkube.errors import RawkubeError, UsageError
+from rawkube.gotext import go_quote
 
 Parts = tuple[str, ...]
 """The components of a relative path, without `.` and `..`; empty for the place itself."""

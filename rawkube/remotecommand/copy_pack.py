@@ -18,7 +18,7 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO, NamedTuple, Protocol
 
-from rawkube.api.gotext import go_quote, one_line
+from rawkube.gotext import go_quote, one_line
 from rawkube.remotecommand.copy_report import Report
 
 _PIECE = 256 * 1024

@@ -17,8 +17,8 @@ import stat
 import tarfile
 from typing import IO, Any, NamedTuple, Protocol
 
-from rawkube.api.gotext import go_quote, one_line
 from rawkube.errors import RawkubeError
+from rawkube.gotext import go_quote, one_line
 from rawkube.remotecommand.copy_names import Parts, Refused, check_link, member_parts
 from rawkube.remotecommand.copy_report import Report
 

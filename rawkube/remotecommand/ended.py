@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rawkube.api.gotext import one_line
+from rawkube.gotext import one_line
 
 Object = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rawkube.api.gotext import go_quote
+from rawkube.gotext import go_quote
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _IN_STRING = re.compile(rb'(?>[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')

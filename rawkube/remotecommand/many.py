@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from rawkube.api.client import ApiClient
-from rawkube.api.gotext import one_line
 from rawkube.errors import RawkubeError, WaitTimeout
+from rawkube.gotext import one_line
 from rawkube.remotecommand.call import ask
 from rawkube.remotecommand.protocols import OFFERED, STDERR, STDOUT, Protocol
 from rawkube.remotecommand.remote import RemoteCommand

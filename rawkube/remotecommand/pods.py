@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rawkube.api.gotext import one_line
 from rawkube.api.objects import Object
 from rawkube.errors import RawkubeError
+from rawkube.gotext import one_line
 
 Value = Any  # what JSON can hold
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rawkube.api.gotext import go_quote, one_line
+from rawkube.gotext import go_quote, one_line
 from rawkube.remotecommand.protocols import Protocol
 
 INCOMPLETE = "connection closed before the command's status was received; its output may be incomplete"

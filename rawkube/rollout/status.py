@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rawkube.api.gotext import go_quote, int64
 from rawkube.errors import RolloutFailed
+from rawkube.gotext import go_quote, int64
 
 
 class Progress(NamedTuple):

@@ -11,6 +11,7 @@ import time
 from typing import NamedTuple
 
 from rawkube.errors import ConnectError, ConnectionRefused, ResolveError, TransportError
+from rawkube.gotext import one_line
 from rawkube.wire.stream import address_text
 
 # How long an address is waited for before the next one is tried beside it (RFC 8305, section 5, "Connection
@@ -62,7 +63,7 @@ def resolve(host: str, port: int, end: float, *, server: str) -> list[Address] |
     found = result[0]
     if isinstance(found, list) and found:
         return found
-    raise ResolveError(f"dial tcp: lookup {_shown(host)}: {_resolver_text(found)}", server=server)
+    raise ResolveError(f"dial tcp: lookup {one_line(host)}: {_resolver_text(found)}", server=server)
 
 
 def _look_up(host: str, port: int, result: list[list[Address] | Exception]) -> None:
@@ -82,10 +83,6 @@ def _resolver_text(found: list[Address] | Exception) -> str:
     if isinstance(found, socket.gaierror) and found.errno not in unknown:
         return (found.strerror or "server misbehaving").lower()
     return "no such host"
-
-
-def _shown(host: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in host)
 
 
 class _Attempts:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rawkube.gotext import one_line
+
 _SEQUENCE, _SET, _OID = 0x30, 0x31, 0x06
 _UTC_TIME, _GENERALIZED_TIME = 0x17, 0x18
 _BMP_STRING = 0x1E
@@ -99,7 +101,7 @@ def _attributes(name: bytes) -> Iterator[tuple[str, str]]:
 
 def _text(value: bytes, tag: int = 0) -> str:
     text = value.decode("utf-16-be" if tag == _BMP_STRING else "utf-8", "replace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return one_line(text)
 
 
 def _name(pairs: list[tuple[str, str]]) -> str:

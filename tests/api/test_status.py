@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawkube.api.gotext import go_quote, int64, one_line
 from rawkube.api.status import is_failure, retry_after, retry_after_seconds, status_error
 from rawkube.errors import StatusError
+from rawkube.gotext import go_quote, int64, one_line
 from tests.support.recordings import exchanges, name_of, recordings
 
 JSON, TEXT, HTML = "application/json", "text/plain; charset=utf-8", "text/html"

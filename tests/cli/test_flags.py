@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawkube.cli.flags import Flag, Parsed, escape, find_flag, parse, quote
+from rawkube.cli.flags import Flag, Parsed, find_flag, parse
 from rawkube.errors import UsageError
+from rawkube.gotext import go_quote, one_line
 
 FLAGS = (
     Flag("filename", "f", "list", ()),
@@ -281,7 +282,7 @@ def test_a_list_is_split_as_csv(text: str, fields: tuple[str, ...]) -> None:
     ],
 )
 def test_a_bad_list_is_refused_in_the_words_of_go(text: str, why: str) -> None:
-    assert error_of(f"--filename={text}") == f'invalid argument {quote(text)} for "-f, --filename" flag: {why}'
+    assert error_of(f"--filename={text}") == f'invalid argument {go_quote(text)} for "-f, --filename" flag: {why}'
 
 
 @pytest.mark.parametrize(
@@ -299,7 +300,7 @@ def test_a_bad_list_is_refused_in_the_words_of_go(text: str, why: str) -> None:
     ],
 )
 def test_text_is_quoted_as_go_does(text: str, quoted: str) -> None:
-    assert quote(text) == quoted
+    assert go_quote(text) == quoted
 
 
 def test_a_flag_is_found_by_its_word() -> None:
@@ -356,7 +357,7 @@ def test_any_words_are_read_or_refused_in_two_printable_lines(words: list[str]) 
 @given(st.lists(st.integers(0, 0x10FFFF).map(chr)).map("".join))
 @settings(max_examples=100, deadline=None)
 def test_escaped_text_is_printable(text: str) -> None:
-    assert escape(text).isprintable()
+    assert one_line(text).isprintable()
 
 
 # The real kubectl
@@ -428,7 +429,7 @@ def kubectl_says(words: list[str], home: Path) -> str:
         check=False,
     )
     # Where kubectl repeats a word as it is, it sends the bytes themselves to the terminal.
-    return "\n".join(map(escape, done.stderr.decode("utf-8", "surrogateescape").split("\n")))
+    return "\n".join(map(one_line, done.stderr.decode("utf-8", "surrogateescape").split("\n")))
 
 
 @pytest.mark.kubectl

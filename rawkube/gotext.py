@@ -10,8 +10,6 @@ _SHORT = {
     "\r": r"\r",
     "\t": r"\t",
     "\v": r"\v",
-    '"': r"\"",
-    "\\": r"\\",
 }
 
 # unicode.IsSpace: what strings.TrimSpace removes (str.strip() would also remove U+001C to U+001F).
@@ -37,20 +35,19 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def go_quote(text: str | bytes) -> str:
-    r"""`text` quoted as by `%q` of Go (strconv.Quote): `a"b` → `"a\"b"`. Always one printable line."""
+def go_quote(text: str | bytes, *, mark: str = '"') -> str:
+    r"""`text` quoted as by `%q` of Go (strconv.Quote): `a"b` → `"a\"b"`. Always one printable line.
+
+    `mark`: the quotation mark, which is escaped inside; `'` is how Go quotes a single character.
+    """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
-    return f'"{"".join(map(_escape, text))}"'
+    return mark + one_line(text.replace("\\", r"\\").replace(mark, "\\" + mark)) + mark
 
 
 def one_line(text: str) -> str:
     """`text` with every character that a terminal would obey escaped as in Go; quotes, backslashes stay."""
-    if text.isprintable():
-        return text
-    return "".join(char if char in '"\\' else _escape(char) for char in text)
+    return text if text.isprintable() else "".join(map(_escape, text))
 
 
 def int64(text: str) -> int:
