@@ -6,6 +6,7 @@ README; here they are checked for what can be checked without installing.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,11 @@ from pathlib import Path
 import pytest
 
 from rawkube.observe.replay import Replay
+from tests.support.container import Container
+from tests.support.pods_server import PodsServer, a_pod
+from tests.support.run import kubeconfig
+from tests.support.server import Peer, SeenRequest
+from tests.support.websocket import Far
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -30,15 +36,17 @@ def marked(name: str) -> list[str]:
     return block[1].splitlines()
 
 
-def run(command: str, *, kubeconfig: str | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a line as a shell would, `rawkube` being this checkout."""
+def run(command: str, *, kubeconfig: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a line as a shell would, `rawkube` being this checkout, `< README.md` the README."""
+    command, _, source = command.partition(" < ")
     words = shlex.split(command)
     if words[0].endswith("rawkube"):
         words[:1] = [sys.executable, "-m", "rawkube"]
     env = {"PATH": f"{BIN}:{os.environ.get('PATH', '')}", "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
     if kubeconfig:
         env["KUBECONFIG"] = kubeconfig
-    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+    with (ROOT / source if source else Path(os.devnull)).open("rb") as stdin:
+        return subprocess.run(words, cwd=cwd, env=env, stdin=stdin, capture_output=True, text=True, timeout=60)
 
 
 def recording(name: str) -> Path:
@@ -73,6 +81,53 @@ def test_commands_for_a_cluster(line: str) -> None:
     assert (ran.returncode, ran.stdout) == (0, 'deployment "web" successfully rolled out\n'), ran.stderr
 
 
+class Cluster(PodsServer):
+    """A Deployment `web` with one pod, and a pod `shell`; what runs in them are programs of this machine."""
+
+    def __init__(self) -> None:
+        container = Container()
+        container.listener.close()  # it serves behind this server
+
+        def run_in_container(far: Far) -> None:
+            if far.request and far.request.path.endswith("/attach"):
+                far.out(b"tick\n")
+                far.end()
+            else:
+                container._run(far)
+
+        labels = {"app": "web"}
+        pods = [a_pod("web-0", "app", labels=labels), a_pod("shell", "app")]
+        super().__init__({pod["metadata"]["name"]: run_in_container for pod in pods}, pods)
+
+    def _answer(self, peer: Peer, request: SeenRequest) -> None:
+        if request.path.endswith("/deployments/web"):
+            labels = {"matchLabels": {"app": "web"}}
+            metadata = {"name": "web", "namespace": "default"}
+            web = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata, "spec": {"selector": labels}}
+            peer.reply(json.dumps(web))
+        else:
+            super()._answer(peer, request)
+
+
+def test_commands_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where a container's own programs find themselves
+    for folder in ("log/app", "srv", "site"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "file").write_text(folder)
+    with Cluster() as server:
+        config = tmp_path / "config"
+        config.write_text(kubeconfig(server.url))
+        ran = {line: run(line, kubeconfig=str(config), cwd=tmp_path) for line in marked("exec")}
+    codes = [each.returncode for each in ran.values()]
+    assert codes == [3, *[0] * (len(ran) - 1)], [each.stderr for each in ran.values()]
+    failing, reading, *_ = ran.values()
+    assert failing.stderr.endswith("command terminated with exit code 3\n")
+    assert reading.stdout == README
+    assert "tick\n" in ran["rawkube attach web-0"].stdout
+    assert (tmp_path / "logs" / "file").read_text() == "log/app"
+    assert (tmp_path / "srv" / "site" / "file").read_text() == "site"
+
+
 @pytest.mark.parametrize("line", marked("replay"))
 def test_commands_for_recordings(line: str) -> None:
     if "-- kubectl" in line and not (shutil.which("kubectl", path=str(BIN)) or shutil.which("kubectl")):
@@ -84,7 +139,11 @@ def test_commands_for_recordings(line: str) -> None:
 
 @pytest.mark.parametrize("code", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
 def test_code(code: str) -> None:
-    source = "watch/pods-initial" if "httpx" in code or "/pods" in code else "rollout-listwatch/deployment-done"
+    source = "rollout-listwatch/deployment-done"
+    if "/pods" in code:
+        source = "watch/pods-initial"
+    elif "rawkube.exec" in code:
+        source = "exec/v5-stdin-cat"
     with Replay(recording(source)) as server:
         env = {"PYTHONPATH": str(ROOT), "KUBECONFIG": server.kubeconfig, "HOME": "/nonexistent"}
         ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)

@@ -94,7 +94,7 @@ class Session:
         self._outputs = {STDOUT: Writer(local.stdout)}
         self._stderr = Writer(local.stderr)
         self._wakeup = Wakeup()
-        self._heard = self._pinged = self._told = clock()
+        self._heard = self._pinged = self._told = self._woken = clock()
         self._has_status = False
         self._close_by = 0.0
 
@@ -139,11 +139,12 @@ class Session:
         # What TLS has decrypted already, no selector sees.
         pending = bool(self._stream.pending()) and not self._stalled
         _interest(selector, self._wanted())
-        timeout, before = 0.0 if pending else self._timeout(), self._clock()
+        timeout = 0.0 if pending else self._timeout()
         ready = {key.fd: mask for key, mask in selector.select(timeout)}
         now = self._clock()
-        if now - before > timeout + 1.0:
+        if now - self._woken > timeout + 1.0:
             self._heard = now  # this process was stopped (Ctrl-Z): nobody listened
+        self._woken = now
         self._write_outputs(ready)
         if self._wakeup.fileno() in ready:
             self._wakeup.drain()
