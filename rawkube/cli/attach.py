@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING
 from rawkube.api.arguments import Wanted
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
-from rawkube.api.paths import resource_path
-from rawkube.api.upgrade import upgrade
-from rawkube.cli.exec import STDERR, STDIN, STDOUT, _Run, check_stdin_end, offered_protocols
 from rawkube.cli.output import Output
+from rawkube.cli.sessions import STDIN, STDOUT, Run, check_stdin_end, offered_protocols, open_standard_streams
 from rawkube.errors import RawkubeError, StatusError, UsageError
-from rawkube.remotecommand import protocols
 from rawkube.remotecommand.channels import Channels
 from rawkube.remotecommand.detach import DetachableChannels, Detached, parse_detach_keys
 from rawkube.remotecommand.ended import ContainerEnd, NotKnown, StillRunning, container_end
 from rawkube.remotecommand.pods import NoSuchContainer, PodCompleted
+from rawkube.remotecommand.protocols import Protocol
 from rawkube.remotecommand.request import Streams
-from rawkube.remotecommand.request import query as parameters_of
 from rawkube.remotecommand.result import NoStatus, Result, Success
-from rawkube.remotecommand.session import Local, Session, StdinEnded
 from rawkube.remotecommand.target import Target, find, read_word
-from rawkube.remotecommand.terminal import Mode, Resizes, Stopped, decide, is_terminal, size
+from rawkube.remotecommand.terminal import Mode, Resizes, decide, is_terminal, size
 
 if TYPE_CHECKING:
     from rawkube.cli.flags import Parsed
@@ -41,6 +37,7 @@ _STATUS_LOOK = 0.25
 
 def attach(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
     """`attach`: the exit code of the container where it has ended and the code is known; 0 when it goes on."""
+    open_standard_streams()
     values = parsed.values
     wanted = read_arguments(parsed.args, timeout=values["pod-running-timeout"])
     offered = offered_protocols(values["protocol"])
@@ -113,15 +110,17 @@ def _container(target: Target, *kinds: str) -> dict[str, object]:
     return {}
 
 
-class _Attach(_Run):
+class _Attach(Run):
     """A session of `attach` on this process's own streams, and what became of the container."""
+
+    early_ends = (*Run.early_ends, Detached)
 
     def __init__(
         self,
         client: ApiClient,
         out: Output,
         parsed: Parsed,
-        offered: list[protocols.Protocol],
+        offered: list[Protocol],
         target: Target,
         mode: Mode,
         keys: bytes,
@@ -133,48 +132,23 @@ class _Attach(_Run):
         self._detached = False
 
     def _session(self, verb: str, target: Target, mode: Mode, streams: Streams, command: Sequence[str]) -> Result:
-        path = resource_path(known("pods"), target.namespace, target.pod, verb)
-        query = parameters_of(target.container, streams, command)
-        upgraded = upgrade(self._client, path, query, [each.name for each in self._offered])
-        protocol = protocols.find(upgraded.protocol)
-        assert protocol is not None
-        channels = (
-            DetachableChannels(protocol, self._keys, tty=True) if self._keys else Channels(protocol, tty=mode.tty)
-        )
-        with Resizes(STDOUT) as resizes:
-            local = Local(
-                STDIN if streams.stdin else None,
-                STDOUT,
-                STDERR,
-                resizes if mode.resize else None,
-                self._first_size(resizes) if mode.resize else None,
-            )
-            session = Session(
-                upgraded.stream,
-                channels,
-                local,
-                data=upgraded.data,
-                timing=self._timing(),
-                on_stdin_end=lambda: self._stdin_ended(protocol),
-            )
-            try:
-                return session.run()
-            except Detached:
-                session.interrupt()
-                self._detached = True
-                return Success()
-            except (Stopped, StdinEnded):
-                session.interrupt()
-                raise
-            finally:
-                upgraded.stream.close()
+        try:
+            return super()._session(verb, target, mode, streams, command)
+        except Detached:
+            self._detached = True
+            return Success()
+
+    def _channels(self, protocol: Protocol, streams: Streams) -> Channels:
+        if self._keys:
+            return DetachableChannels(protocol, self._keys, tty=True)
+        return super()._channels(protocol, streams)
 
     def _first_size(self, resizes: Resizes) -> tuple[int, int] | None:
         """One more than it is; the size itself follows as a change. So the program draws its screen anew."""
         found = size(STDOUT)
         if found is None:
             return None
-        resizes._note(0, None)
+        resizes.note()
         return found[0] + 1, found[1] + 1
 
     def _finish(self, result: Result) -> int:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from rawkube.api.arguments import Wanted
 from rawkube.api.client import ApiClient
-from rawkube.cli.exec import offered_protocols
 from rawkube.cli.output import Output, die_of
+from rawkube.cli.sessions import offered_protocols
+from rawkube.cli.sessions import timing as timing_of
 from rawkube.errors import UsageError
 from rawkube.gotext import one_line
 from rawkube.remotecommand.call import ask
@@ -31,7 +32,6 @@ from rawkube.remotecommand.copy_names import Spec, read_specs
 from rawkube.remotecommand.copy_report import Report
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.request import Streams
-from rawkube.remotecommand.session import Timing
 from rawkube.remotecommand.target import Target, find
 from rawkube.remotecommand.terminal import Stopped, StopSignals
 
@@ -49,7 +49,7 @@ def cp(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
     options = _options(parsed)
     if destination.pod:
         check_source(source.path)
-    timing = Timing(values["ping-interval"], values["ping-timeout"])
+    timing = timing_of(values)
     report = Shown(out, time.monotonic)
     with connect() as client:
         target = _target(client, source if source.pod else destination, values["container"])

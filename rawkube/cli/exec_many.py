@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
 import select
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rawkube.api.arguments import Wanted
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import metadata_of
-from rawkube.cli.exec import offered_protocols
 from rawkube.cli.output import Output, die_of
+from rawkube.cli.sessions import offered_protocols
+from rawkube.cli.sessions import timing as timing_of
 from rawkube.errors import RawkubeError, TransportError, UsageError
 from rawkube.gotext import go_quote, one_line
 from rawkube.remotecommand.many import Ended, Job, Lines, label_of, run_many
 from rawkube.remotecommand.pods import PodCompleted
 from rawkube.remotecommand.protocols import Protocol
-from rawkube.remotecommand.session import Timing
 from rawkube.remotecommand.target import Target, find, read_word
 from rawkube.remotecommand.terminal import Stopped, StopSignals
 
@@ -94,7 +93,7 @@ class _Many:
         """Run it in all of them, and say in which it failed; the exit code."""
         targets = self._named(wanted) if wanted else self._selected()
         jobs = [Job(label_of(target), target) for target in targets]
-        parallel, timing = self._values["parallel"], _timing(self._values)
+        parallel, timing = self._values["parallel"], timing_of(self._values)
         many = run_many(self._client, jobs, command, parallel=parallel, protocols=offered, timing=timing)
         with closing(many):
             for item in many:
@@ -163,12 +162,6 @@ class _Many:
             named = ", ".join(f"{end.label} ({end.brief})" for end in failed)
             self._out.note(f"failed in {len(failed)} of {len(self._ends)} pods: {named}")
         return max((end.exit_code for end in self._ends), default=0)
-
-
-def _timing(values: Mapping[str, Any]) -> Timing:
-    """The flags --ping-interval and --ping-timeout; 0 is never."""
-    interval, timeout = values["ping-interval"], values["ping-timeout"]
-    return Timing(interval if interval > 0 else math.inf, timeout if timeout > 0 else math.inf)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -47,13 +47,13 @@ SESSION_FLAGS = (
         "What to do when the input ends and the subprotocol cannot say so (all but v5): wait, close, or error.",
         "ACTION",
     ),
-    Flag("ping-interval", "", "duration", 5.0, "Ask the server for a sign of life this often.", "TIME"),
+    Flag("ping-interval", "", "duration", 5.0, "Ask the server for a sign of life this often; 0 is never.", "TIME"),
     Flag(
         "ping-timeout",
         "",
         "duration",
         60.0,
-        "Give the connection up when the server has sent nothing at all for this time.",
+        "Give the connection up when the server has sent nothing at all for this time; 0 is never.",
         "TIME",
     ),
 )

@@ -202,10 +202,14 @@ class Resizes:
         os.set_blocking(self._writer, False)
         number = getattr(signal, "SIGWINCH", None)
         if number is not None and _in_main_thread():
-            self._before[number] = signal.signal(number, self._note)
+            self._before[number] = signal.signal(number, self._changed)
         return self
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _changed(self, number: int, frame: FrameType | None) -> None:
+        self.note()
+
+    def note(self) -> None:
+        """Say that the size is to be sent again, as a change of the window does."""
         try:
             os.write(self._writer, b"\0")
         except BlockingIOError:  # full: the reader will wake up anyway

@@ -349,7 +349,7 @@ def test_a_flood_of_changes_does_not_block(terminal: Pair) -> None:
     terminal.resize(80, 24)
     with Resizes(terminal.program) as resizes:
         for _ in range(70_000):  # more than a pipe holds
-            resizes._note(signal.SIGWINCH, None)
+            resizes.note()
         while resizes.take():
             pass
         assert not is_ready(resizes)
