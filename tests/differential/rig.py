@@ -134,12 +134,17 @@ def make_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
 
 
 def both(cases: Sequence[Case]) -> list[object]:
-    """The parameters (program, case) of every case for every program."""
+    """The parameters (program, case) of every case for every program.
+
+    kubectl's other way, LIST and WATCH, says nothing about rawkube: it shows that the expectations are sound, and is
+    tried when RAWKUBE_TEST_EVERY_WAY is set.
+    """
+    every_way = bool(os.environ.get("RAWKUBE_TEST_EVERY_WAY"))
     return [
         pytest.param(program, case, id=f"{case.id}-{program}", marks=[pytest.mark.kubectl] * (program != RAWKUBE))
         for case in cases
         for program in (KUBECTL, KUBECTL_LIST_WATCH, RAWKUBE)
-        if case.list_watch or program != KUBECTL_LIST_WATCH
+        if program != KUBECTL_LIST_WATCH or (every_way and case.list_watch)
     ]
 
 

@@ -144,6 +144,7 @@ CHANGES = [
         lines(OK),
         found=STARTED,
         args=("--timeout=10s",),
+        notices=True,
     ),
     case(
         "gone-before-the-start",
