@@ -35,7 +35,8 @@ SESSION_FLAGS = (
         "array",
         (),
         "Offer this subprotocol (v5.channel.k8s.io, v4.channel.k8s.io, channel.k8s.io, "
-        "v4.base64.channel.k8s.io, base64.channel.k8s.io) and no other; repeatable.",
+        "v4.base64.channel.k8s.io, base64.channel.k8s.io) and no other; repeatable. "
+        "Those without v4 or v5 lose the exit code.",
         "NAME",
         shown="v5.channel.k8s.io, v4.channel.k8s.io",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,59 +15,17 @@ import rawkube
 from tests.support.run import kubeconfig
 from tests.support.websocket import ExecServer, Far, exit_status, words
 
-RUN = """\
-import rawkube
-
-with rawkube.connect(namespace="demo") as client:
-    done = rawkube.exec(client, "deploy/web", ["wc", "-c"], stdin=b"hello\\n", timeout=30)
-    print(done.stdout, done.stderr, done.exit_code)
-"""
-
-HOLD = """\
-import rawkube
-
-with rawkube.connect() as client, rawkube.open_exec(client, "web-0", ["sh"], stdin=True) as shell:
-    shell.write(b"date; exit 3\\n")
-    for channel, data in shell:
-        print(channel, data)
-    print(shell.result.exit_code)
-"""
-
-ASYNCIO = """\
-import asyncio
-import os
-
-from rawkube import V5, Channels, Output
-from rawkube.wire.websocket import new_key, problem_with, request_headers
+README = (Path(__file__).parent.parent.parent / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-async def run(host, port, target, stdin):
-    reader, writer = await asyncio.open_connection(host, port)
-    key = new_key(os.urandom(16))
-    head = [f"GET {target} HTTP/1.1", f"Host: {host}", *(f"{n}: {v}" for n, v in request_headers(key, [V5.name]))]
-    writer.write("\\r\\n".join([*head, "", ""]).encode())
-    status, *lines = (await reader.readuntil(b"\\r\\n\\r\\n")).decode().strip().split("\\r\\n")
-    headers = [(name.lower(), value.strip()) for name, value in (line.split(":", 1) for line in lines)]
-    if " 101 " not in status or problem_with(headers, key, [V5.name]):
-        raise ConnectionError(status)
-    channels = Channels(V5)
-    writer.write(channels.stdin(stdin) + channels.close_stdin())
-    while not channels.closed:
-        data = await reader.read(65536)
-        for event in channels.feed(data) if data else channels.eof():
-            if isinstance(event, Output):
-                print(event.channel, event.data)
-        writer.write(channels.data_to_send())
-        await writer.drain()
-    writer.close()
-    return channels.result()
+def block(word: str) -> str:
+    """The one piece of code of the README that has this word."""
+    (found,) = [each for each in BLOCKS if word in each]
+    return found
 
 
-path = "/api/v1/namespaces/default/pods/web-0/exec"
-query = "command=cat&container=main&stdin=true&stdout=true&stderr=true"
-result = asyncio.run(run("127.0.0.1", 8001, f"{path}?{query}", b"hello"))  # kubectl proxy
-print(result.exit_code)
-"""
+RUN, HOLD, ASYNCIO = block("rawkube.exec("), block("open_exec"), block("asyncio")
 
 
 def shown(source: str) -> str:
