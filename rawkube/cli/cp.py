@@ -29,7 +29,7 @@ from rawkube.remotecommand.copy import (
     upload,
 )
 from rawkube.remotecommand.copy_names import Spec, read_specs
-from rawkube.remotecommand.copy_report import Report
+from rawkube.remotecommand.copy_report import Report, quoted
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.request import Streams
 from rawkube.remotecommand.target import Target, find
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rawkube.cli.flags import Parsed
 
 _REDRAW = 0.2
+_MAX_WARNINGS = 20
 
 
 def cp(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
@@ -65,7 +66,8 @@ def cp(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
             with StopSignals():
                 outcome = _copy(start, source, destination, options, report)
         except Stopped as stopped:
-            report.clear()
+            report.end()
+            report.interrupted()
             if stopped.number == signal.SIGINT:
                 return 130
             die_of(stopped.number)
@@ -122,6 +124,7 @@ class Shown(Report):
         self._size = self._done = 0
         self._terminal = sys.stderr.fileno() if _is_terminal() else -1
         self._visible = False
+        self._warnings = 0
 
     def begin(self, name: str, size: int) -> None:
         """An entry is begun."""
@@ -138,24 +141,42 @@ class Shown(Report):
             self._draw()
 
     def note(self, text: str) -> None:
-        """One line for a person."""
+        """One line for a person; of the warnings, the first ones."""
+        if text.startswith("warning: "):
+            self._warnings += 1
+            if self._warnings > _MAX_WARNINGS:
+                return
+        self._show(text)
+
+    def _show(self, text: str) -> None:
         self.clear()
         self._out.note(one_line(text))
+
+    def interrupted(self) -> None:
+        """The user has stopped it: what is not whole is named."""
+        what = f"{quoted(self.partial)} is only partly written" if self.partial else "not everything was copied"
+        self._show(f"interrupted: the copy is incomplete: {what}")
 
     def remote(self, data: bytes) -> None:
         """What the container has said, line by line: it names files as the container pleases."""
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
-            self.note(line.decode("utf-8", "replace"))
+            self._show(line.decode("utf-8", "replace"))
         if len(self._line) > 4096:
-            self.end()
+            self._end_line()
+
+    def _end_line(self) -> None:
+        line, self._line = self._line, b""
+        if line:
+            self._show(line.decode("utf-8", "replace"))
 
     def end(self) -> None:
         """Nothing more comes."""
         self.clear()
-        line, self._line = self._line, b""
-        if line:
-            self.note(line.decode("utf-8", "replace"))
+        self._end_line()
+        more, self._warnings = self._warnings - _MAX_WARNINGS, 0
+        if more > 0:
+            self._show(f"... and {more} more warnings")
 
     def clear(self) -> None:
         """Take the line that shows how far it is away."""

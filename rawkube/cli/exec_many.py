@@ -90,14 +90,20 @@ class _Many:
         self._ends: list[Ended] = []
 
     def run(self, wanted: Sequence[Wanted], command: Sequence[str], offered: Sequence[Protocol]) -> int:
-        """Run it in all of them, and say in which it failed; the exit code."""
+        """Run it in all of them, and say in which it failed, or had not finished at a signal; the exit code."""
         targets = self._named(wanted) if wanted else self._selected()
         jobs = [Job(label_of(target), target) for target in targets]
         parallel, timing = self._values["parallel"], timing_of(self._values)
         many = run_many(self._client, jobs, command, parallel=parallel, protocols=offered, timing=timing)
-        with closing(many):
-            for item in many:
-                self._show(item)
+        try:
+            with closing(many):
+                for item in many:
+                    self._show(item)
+        except Stopped:
+            over = {end.label for end in self._ends}
+            self._ends.extend(Ended(job.label) for job in jobs if job.label not in over)
+            self._summary()
+            raise
         return self._summary()
 
     def _named(self, wanted: Sequence[Wanted]) -> list[Target]:

@@ -14,9 +14,10 @@ from typing import NamedTuple
 from rawkube.errors import RawkubeError, TransportError, WaitTimeout
 from rawkube.gotext import go_quote
 from rawkube.remotecommand import copy_names as names
+from rawkube.remotecommand.copy_archive import ArchiveCut
 from rawkube.remotecommand.copy_pack import Packer
 from rawkube.remotecommand.copy_report import Report
-from rawkube.remotecommand.copy_unpack import ArchiveCut, Unpacker
+from rawkube.remotecommand.copy_unpack import Unpacker
 from rawkube.remotecommand.protocols import STDERR, STDOUT, Protocol
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.result import ExitCode, Failure, Result, Success
@@ -88,8 +89,10 @@ def download(
             problem = str(cut)
         result = stream.finish()
         resumed = stream.tries > 0
-    if not report.entries:  # if the command has failed, that says why
-        problem = "the container sent nothing" if isinstance(result, Success) else ""
+    if not report.entries and not problem and isinstance(result, Success):
+        problem = "the archive that the container sent is empty"
+    if not stream.came and not isinstance(result, Success):  # that says why
+        problem = ""
     if isinstance(result, Success) and not problem and unpacker.sha256:
         problem = _verify(start, source, unpacker.size, unpacker.sha256, options, report, doubt=resumed)
     return Outcome(result, problem)
@@ -139,6 +142,11 @@ class _Download:
         piece, self._rest = bytes(self._rest[:size]), self._rest[size:]
         self._position += len(piece)
         return piece
+
+    @property
+    def came(self) -> bool:
+        """Whether anything of an archive has come."""
+        return self._position > 0
 
     def finish(self) -> Result:
         """How the command ended; what it still has to say is heard first, unless it goes on saying it."""
@@ -275,18 +283,14 @@ class _Upload:
         self._command = command
         self._report = report
         self._left = size
-        self._over = self._thrown = False
+        self._over = False
 
     def write(self, data: bytes) -> int:
-        """Send all of it. Raises _Ended, once, if the command had ended before; _Grown."""
-        if self._thrown:  # tarfile, when it is thrown away, writes what it still has
-            return len(data)
+        """Send all of it. Raises _Ended if the command had ended before; _Grown."""
         if self._over:
-            self._thrown = True
             raise _Ended
         if self._left is not None:
             if len(data) > self._left:
-                self._thrown = True
                 raise _Grown
             self._left -= len(data)
         self._command.write(data)

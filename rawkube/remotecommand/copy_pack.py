@@ -16,10 +16,10 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
-from rawkube.gotext import go_quote, one_line
-from rawkube.remotecommand.copy_report import Report
+from rawkube.gotext import one_line
+from rawkube.remotecommand.copy_report import Report, quoted
 
 _PIECE = 256 * 1024
 _USUAL_MODE = 0o755
@@ -72,11 +72,15 @@ class Packer:
             errors=_ERRORS,
             copybufsize=_PIECE,
         )
-        for entry in self._entries():
-            self._report.begin(entry.header.name, entry.header.size)
-            self._add(archive, entry)
-            archive.members.clear()  # they would be kept for ever
-        archive.close()
+        stream: Any = archive.fileobj
+        try:
+            for entry in self._entries():
+                self._report.begin(entry.header.name, entry.header.size)
+                self._add(archive, entry)
+                archive.members.clear()  # they would be kept for ever
+            archive.close()
+        finally:
+            stream.closed = True  # or, when it is thrown away, it writes what it still has
 
     def measure(self) -> int:
         """How many bytes `write` writes, if nothing changes meanwhile. Reads no file."""
@@ -114,11 +118,11 @@ class Packer:
                     continue
                 here = (found.st_dev, found.st_ino)
                 if here in above:
-                    self._report.problem(f"warning: {go_quote(path)} leads back to a directory that it is in, skipping")
+                    self._report.problem(f"warning: {quoted(path)} leads back to a directory that it is in, skipping")
                     continue
                 inside = sorted(os.listdir(path), reverse=True)
             except OSError as error:
-                self._report.problem(f"warning: cannot read {go_quote(path)}: {_cause(error)}")
+                self._report.problem(f"warning: cannot read {quoted(path)}: {_cause(error)}")
                 continue
             if name and (not inside or stat.S_IMODE(found.st_mode) != _USUAL_MODE):
                 yield Entry(_header(name, found, tarfile.DIRTYPE), path, None)
@@ -132,7 +136,7 @@ class Packer:
             header.linkname = os.readlink(path)
             yield Entry(header, path, None)
         elif not stat.S_ISREG(found.st_mode):
-            self._report.problem(f"warning: {go_quote(path)} is no file, directory or link, skipping")
+            self._report.problem(f"warning: {quoted(path)} is no file, directory or link, skipping")
         elif (key := (found.st_dev, found.st_ino)) in self._links:
             header = _header(name, found, tarfile.LNKTYPE)
             header.linkname = self._links[key]
@@ -165,7 +169,7 @@ class _Exactly:
                 self._short = True
                 count = f"{self._done + len(data)} of {self._header.size}"
                 self._report.problem(
-                    f"warning: {go_quote(self._header.name)}: only {count} bytes could be read, the rest is zeros"
+                    f"warning: {quoted(self._header.name)}: only {count} bytes could be read, the rest is zeros"
                 )
             data += bytes(size - len(data))
         if self._sha256 is not None:
@@ -181,7 +185,7 @@ class _Exactly:
             while not self._short and len(found) < size and (piece := self._file.read(size - len(found))):
                 found += piece
         except OSError as error:
-            self._report.note(f"warning: cannot read {go_quote(self._header.name)}: {_cause(error)}")
+            self._report.note(f"warning: cannot read {quoted(self._header.name)}: {_cause(error)}")
         return found
 
     def hexdigest(self) -> str:

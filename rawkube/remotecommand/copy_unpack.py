@@ -15,58 +15,23 @@ import hashlib
 import os
 import stat
 import tarfile
-from typing import IO, Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from rawkube.errors import RawkubeError
-from rawkube.gotext import go_quote, one_line
+from rawkube.gotext import one_line
+from rawkube.remotecommand.copy_archive import PIECE, UNREADABLE, ArchiveCut, Readable, Reader, Source, extents
 from rawkube.remotecommand.copy_names import Parts, Refused, check_link, member_parts
-from rawkube.remotecommand.copy_report import Report
+from rawkube.remotecommand.copy_report import Report, cut, quoted
 
-_PIECE = 256 * 1024
-_ZEROS = bytes(_PIECE)
-_MAX_HEADER = 1024 * 1024
-"""The largest name, or set of attributes, in bytes; tarfile holds one in memory."""
-_MAX_REST = 16 * 1024 * 1024
-"""How much padding may follow the end of the archive (a record of tar's has at most some MiB)."""
-_ATTRIBUTES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
-_LONG_HEADERS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, *_ATTRIBUTES)
+_ZEROS = bytes(PIECE)
+_MAX_ZEROS = 8 * 1024 * 1024 * 1024
+"""How many bytes of the holes of one file are hashed, or written to a pipe: holes are claimed, and cost nothing."""
 _FATAL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Readable(Protocol):
-    """Where the bytes of an archive come from."""
-
-    def read(self, size: int, /) -> bytes:
-        """At least one byte and at most `size`, b"" at the end."""
-
-
-class ArchiveCut(RawkubeError):
-    """The archive ended too early, or cannot be read further: what it was to bring is not all there."""
-
-
 class CannotWrite(RawkubeError):
-    """The destination cannot take any more (a full disk)."""
-
-
-class _Member(tarfile.TarInfo):
-    """A header of an archive. What tarfile takes for a quiet end of the archive is an error here."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> _Member:
-        found = super().frombuf(buf, encoding or "utf-8", errors)
-        if found.size < 0 or (found.type in _LONG_HEADERS and found.size > _MAX_HEADER):
-            raise tarfile.ReadError("a header of an impossible size")
-        return found
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
-        try:
-            return super().fromtarfile(tarfile_)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # the block of zeros: the true end
-            raise
-        except tarfile.HeaderError as error:
-            raise tarfile.ReadError(str(error)) from None
+    """The destination cannot take any more (a full disk), or nothing at all (a file where a directory goes)."""
 
 
 class _Directory(NamedTuple):
@@ -118,31 +83,25 @@ class Unpacker:
 
         Raises ArchiveCut, CannotWrite, and what reading raises. What is refused, or cannot be written, is reported.
         """
+        stream = Source(source)
         try:
-            archive = tarfile.open(  # noqa: SIM115 - a stream, closed by its owner
-                fileobj=source,  # type: ignore[call-overload]
-                mode="r|",
-                bufsize=_PIECE,
-                tarinfo=_Member,
-                encoding="utf-8",
-                errors="surrogateescape",
-            )
+            archive = Reader(stream)
             while (member := archive.next()) is not None:
-                archive.members.clear()  # they would be kept for ever
                 self._take(archive, member)
             self._doing = ""
             self.complete = True
-            _check_rest(archive)
-        except (tarfile.TarError, ValueError, OverflowError) as error:
+            archive.check_rest()
+        except UNREADABLE as error:
             where = f"{self._doing}: " if self._doing else ""
-            raise ArchiveCut(f"{where}the archive ended too early ({one_line(str(error))})") from None
+            begun = self.complete or self._report.entries > 0
+            raise ArchiveCut(f"{where}{stream.wrong(error, begun=begun)}") from None
         finally:
             self._leave(())
 
     # One member.
 
-    def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        self._doing = one_line(member.name)
+    def _take(self, archive: Reader, member: tarfile.TarInfo) -> None:
+        self._doing = one_line(cut(member.name))
         self._report.begin(member.name, member.size if member.isreg() else 0)
         try:
             parts = member_parts(member.name, self._prefix)
@@ -152,10 +111,11 @@ class Unpacker:
             self._report.problem(f"warning: skipping {_what(member)}: {refused}")
         except OSError as error:
             if error.errno in _FATAL:
-                raise CannotWrite(f"write {go_quote(member.name)}: {_cause(error)}") from None
-            self._report.problem(f"warning: cannot write {go_quote(member.name)}: {_cause(error)}")
+                raise CannotWrite(f"write {quoted(member.name)}: {_cause(error)}") from None
+            self._report.problem(f"warning: cannot write {quoted(member.name)}: {_cause(error)}")
+        self._report.partial = ""  # not where it was interrupted
 
-    def _place(self, archive: tarfile.TarFile, member: tarfile.TarInfo, parts: Parts) -> None:
+    def _place(self, archive: Reader, member: tarfile.TarInfo, parts: Parts) -> None:
         if member.isdir():
             self._directory(member, parts)
         elif member.isreg():
@@ -172,7 +132,7 @@ class Unpacker:
     def _directory(self, member: tarfile.TarInfo, parts: Parts) -> None:
         if not parts:
             made = not os.path.isdir(self._root)
-            os.makedirs(self._root, mode=0o755, exist_ok=True)
+            self._make_root()
             path = self._root
         else:
             path = os.path.join(self._parent(parts), parts[-1])
@@ -192,10 +152,16 @@ class Unpacker:
         path = os.path.join(self._root, *parent)
         if parent == self._checked:
             return path
-        os.makedirs(self._root, mode=0o755, exist_ok=True)
+        self._make_root()
         self._walk(parent, make=True)
         self._checked = parent
         return path
+
+    def _make_root(self) -> None:
+        """Raises CannotWrite, once for all that would go there, and OSError."""
+        if os.path.lexists(self._root) and not os.path.isdir(self._root):
+            raise CannotWrite(f"{quoted(self._shown)} is no directory here, and a directory is copied")
+        os.makedirs(self._root, mode=0o755, exist_ok=True)
 
     def _walk(self, parent: Parts, *, make: bool) -> None:
         path = self._root
@@ -204,49 +170,47 @@ class Unpacker:
             if make:
                 _make_directory(path, 0o755)
             elif not stat.S_ISDIR(os.lstat(path).st_mode):
-                raise Refused(f"it leads through {go_quote(path)}, which is no directory")
+                raise Refused(f"it leads through {quoted(path)}, which is no directory")
 
     # Files.
 
-    def _file(self, archive: tarfile.TarFile, member: tarfile.TarInfo, parts: Parts) -> None:
+    def _file(self, archive: Reader, member: tarfile.TarInfo, parts: Parts) -> None:
         if parts:
             path = os.path.join(self._parent(parts), parts[-1])
         else:
             os.makedirs(os.path.dirname(self._root), mode=0o755, exist_ok=True)
             path = os.path.join(self._root, self._base) if os.path.isdir(self._root) else self._root
-        data = archive.extractfile(member)
-        assert data is not None
+        places = extents(member)
+        self._report.partial = path
         descriptor = _open_for_writing(path, 0o600 if self._modes else 0o666, special=not parts)
         try:
             plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            self._copy(data, descriptor, member, plain=plain, digest=not parts and member.size <= self._digest_limit)
+            archive.begin(member)
+            target = _Target(descriptor, plain=plain, digest=not parts and member.size <= self._digest_limit)
+            self._copy(archive, target, member, places)
+            self._note_digest(member, target)
             if plain:
                 self._attributes(descriptor, member)
         finally:
             os.close(descriptor)
 
-    def _copy(self, data: IO[bytes], descriptor: int, member: tarfile.TarInfo, *, plain: bool, digest: bool) -> None:
-        sha256 = hashlib.sha256() if digest else None
-        done, hole = 0, False
-        while done < member.size:
-            self._doing = f"{one_line(member.name)}: {done} of {member.size} bytes arrived"
-            piece = data.read(min(_PIECE, member.size - done))
-            if not piece:
-                raise tarfile.ReadError("unexpected end of data")
-            # Zeros are not written but left out: a sparse file stays sparse.
-            hole = plain and piece == (_ZEROS if len(piece) == _PIECE else _ZEROS[: len(piece)])
-            if hole:
-                os.lseek(descriptor, len(piece), os.SEEK_CUR)
-            else:
-                _write(descriptor, piece)
-            if sha256 is not None:
-                sha256.update(piece)
-            done += len(piece)
-            self._report.moved(len(piece))
-        if hole:
-            os.ftruncate(descriptor, done)
-        self.size = done
-        self.sha256 = sha256.hexdigest() if sha256 is not None else ""
+    def _copy(self, archive: Reader, target: _Target, member: tarfile.TarInfo, places: list[tuple[int, int]]) -> None:
+        name = self._doing
+        for start, length in (*places, (member.size, 0)):
+            self._report.moved(start - target.done)
+            target.skip(start - target.done)
+            while target.done < start + length:
+                self._doing = f"{name}: {target.done} of {member.size} bytes arrived"
+                piece = archive.read(min(PIECE, start + length - target.done))
+                target.write(piece)
+                self._report.moved(len(piece))
+        self._doing = name
+        target.end()
+
+    def _note_digest(self, member: tarfile.TarInfo, target: _Target) -> None:
+        self.size, self.sha256 = member.size, target.hexdigest()
+        if target.too_sparse:
+            self._report.note(f"warning: {quoted(member.name)} is not verified: it has too large holes")
 
     def _attributes(self, where: int | str, member: tarfile.TarInfo) -> None:
         try:
@@ -255,7 +219,7 @@ class Unpacker:
             if self._times:
                 os.utime(where, (member.mtime, member.mtime))
         except (OSError, OverflowError, ValueError) as error:
-            self._report.note(f"warning: the mode or time of {go_quote(member.name)} is not kept: {_cause(error)}")
+            self._report.note(f"warning: the mode or time of {quoted(member.name)} is not kept: {_cause(error)}")
 
     # Links.
 
@@ -279,39 +243,92 @@ class Unpacker:
         try:
             first = member_parts(member.linkname, self._prefix)
         except Refused as refused:
-            raise Refused(f"it leads to {go_quote(member.linkname)}, and {refused}") from None
+            raise Refused(f"it leads to {quoted(member.linkname)}, and {refused}") from None
         source = os.path.join(self._root, *first)
         self._walk(first[:-1], make=False)
         if not stat.S_ISREG(os.lstat(source).st_mode):
-            raise Refused(f"it leads to {go_quote(member.linkname)}, which is no file")
+            raise Refused(f"it leads to {quoted(member.linkname)}, which is no file")
         path = os.path.join(self._parent(parts), parts[-1])
         if path != source:
             _remove(path)
             os.link(source, path)
 
 
-def _check_rest(archive: tarfile.TarFile) -> None:
-    """Read to the end of the stream: behind the end of an archive there is nothing but zeros."""
-    stream: Any = archive.fileobj
-    rest = 0
-    while piece := stream.read(64 * 1024):
-        rest += len(piece)
-        if piece != _ZEROS[: len(piece)] or rest > _MAX_REST:
-            raise tarfile.ReadError("data behind the end of the archive")
+class _Target:
+    """The file that is written, from its start to its end. `plain`: it may have holes. `done`: bytes so far.
+
+    `too_sparse`: the checksum that was wanted is not computed.
+    """
+
+    def __init__(self, descriptor: int, *, plain: bool, digest: bool) -> None:
+        self._descriptor = descriptor
+        self._plain = plain
+        self._sha256 = hashlib.sha256() if digest else None
+        self._skipped = 0
+        self._hole = False
+        self.done = 0
+        self.too_sparse = False
+
+    def write(self, piece: bytes) -> None:
+        """Write data. Raises OSError."""
+        # Zeros are not written but left out: a sparse file stays sparse.
+        self._hole = self._plain and piece == (_ZEROS if len(piece) == PIECE else _ZEROS[: len(piece)])
+        if self._hole:
+            os.lseek(self._descriptor, len(piece), os.SEEK_CUR)
+        else:
+            _write(self._descriptor, piece)
+        if self._sha256 is not None:
+            self._sha256.update(piece)
+        self.done += len(piece)
+
+    def skip(self, count: int) -> None:
+        """Leave out so many bytes, which are zeros. Raises Refused where that would take for ever, OSError."""
+        if not count:
+            return
+        self._skipped += count
+        if self._skipped > _MAX_ZEROS:
+            self.too_sparse = self.too_sparse or self._sha256 is not None
+            self._sha256 = None
+            if not self._plain:
+                raise Refused("it consists of holes, and they cannot be written there")
+        if self._plain:
+            os.lseek(self._descriptor, count, os.SEEK_CUR)
+            self._hole = True
+        if self._sha256 is not None or not self._plain:
+            self._zeros(count)
+        self.done += count
+
+    def _zeros(self, count: int) -> None:
+        while count:
+            piece = _ZEROS[: min(PIECE, count)]
+            if not self._plain:
+                _write(self._descriptor, piece)
+            if self._sha256 is not None:
+                self._sha256.update(piece)
+            count -= len(piece)
+
+    def end(self) -> None:
+        """Give the file its size, if it ends in a hole. Raises OSError."""
+        if self._hole:
+            os.ftruncate(self._descriptor, self.done)
+
+    def hexdigest(self) -> str:
+        """The SHA-256 of everything, empty if it was not wanted, or would have taken for ever."""
+        return self._sha256.hexdigest() if self._sha256 is not None else ""
 
 
 def _what(member: tarfile.TarInfo) -> str:
     """`symlink: "a" -> "b"`, as kubectl names one, and the like."""
     if member.issym() or member.islnk():
         kind = "symlink" if member.issym() else "hard link"
-        return f"{kind}: {go_quote(member.name)} -> {go_quote(member.linkname)}"
+        return f"{kind}: {quoted(member.name)} -> {quoted(member.linkname)}"
     kinds = {
         tarfile.CHRTYPE: "device",
         tarfile.BLKTYPE: "device",
         tarfile.FIFOTYPE: "pipe",
         tarfile.DIRTYPE: "directory",
     }
-    return f"{kinds.get(member.type, 'file')}: {go_quote(member.name)}"
+    return f"{kinds.get(member.type, 'file')}: {quoted(member.name)}"
 
 
 def _cause(error: Exception) -> str:
@@ -326,9 +343,9 @@ def _make_directory(path: str, mode: int) -> bool:
     except FileExistsError:
         found = os.lstat(path).st_mode
         if stat.S_ISLNK(found):
-            raise Refused(f"{go_quote(path)} is a symbolic link here, and links are not written through") from None
+            raise Refused(f"{quoted(path)} is a symbolic link here, and links are not written through") from None
         if not stat.S_ISDIR(found):
-            raise Refused(f"{go_quote(path)} is no directory here") from None
+            raise Refused(f"{quoted(path)} is no directory here") from None
         return False
     return True
 

@@ -52,7 +52,10 @@ class Lines(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """One of the commands is over: its `result`, or the `error` that kept it from running."""
+    """One of the commands is over: its `result`, or the `error` that kept it from running.
+
+    With neither, nobody waited for its end.
+    """
 
     label: str
     result: Result | None = None
@@ -68,11 +71,13 @@ class Ended(NamedTuple):
         """How it failed, in one line (kubectl's); empty for success."""
         if self.result is not None:
             return self.result.line
-        return f"error: {self.error}"
+        return f"error: {self.error or 'not finished'}"
 
     @property
     def brief(self) -> str:
         """How it failed, in a word or two."""
+        if self.result is None and self.error is None:
+            return "not finished"
         return f"exit code {self.result.code}" if isinstance(self.result, ExitCode) else "error"
 
 
@@ -147,8 +152,8 @@ def run_many(
         crew.stop()
 
 
-class _Stopping(Exception):
-    """Nobody wants to know any more."""
+class _Stopping(BaseException):
+    """Nobody wants to know any more: no `Exception`, so that the connection is closed in a hurry."""
 
 
 class _Crew:

@@ -28,14 +28,19 @@ from rawkube.remotecommand import protocols
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output
 from rawkube.remotecommand.protocols import Protocol
 from rawkube.remotecommand.result import Result
-from rawkube.remotecommand.session import SIGN_OF_LIFE, STDIN_PIECE, Timing
+from rawkube.remotecommand.session import SIGN_OF_LIFE, Timing
+from rawkube.remotecommand.source import as_bytes, check_source, messages, pieces
 
 MAX_UNREAD = 16 * 1024 * 1024
 """How many bytes of output may wait while input is written, before `write` gives up."""
 
 _MAX_UNSENT = 256 * 1024
 _READ = 256 * 1024
+# For how long, in seconds, a server's answer to the close is awaited; and where there is no time left.
 _CLOSING = 2.0
+_HURRIED = 0.2
+# How long the source may take, in seconds, before the socket is looked at again.
+_DRAWING = 0.01
 _USUAL = Timing()
 
 
@@ -47,8 +52,9 @@ class RemoteCommand:
     """A command that runs in a container: write its input, iterate its output, then ask for its `result`.
 
     A context manager; leaving it early says the end of the input and of the connection, which does not end the
-    command itself. `stdin`, `tty`: what was asked for. `timeout`: seconds until it has to be over, counted from
-    `since` (a time of `clock`, else now); None for no limit.
+    command itself; an exception that is to end the program (KeyboardInterrupt) waits for next to nothing. `stdin`,
+    `tty`: what was asked for. `timeout`: seconds until it has to be over, counted from `since` (a time of `clock`,
+    else now); None for no limit.
     """
 
     def __init__(
@@ -96,10 +102,10 @@ class RemoteCommand:
         """Send input; waits until nearly all of it is taken. Ignored once the command has ended, as kubectl does.
 
         Raises OutputNotRead, WaitTimeout (the command's time is over), ValueError behind close_stdin(), and where
-        no stdin was asked for.
+        no stdin was asked for, TypeError for anything but bytes.
         """
         self._check_stdin()
-        for piece in pieces(data):
+        for piece in pieces(as_bytes(data)):
             self._queue(self._channels.stdin(piece))
             while self._unsent_bytes > _MAX_UNSENT and not self._channels.closed:
                 self._check_time()
@@ -113,11 +119,13 @@ class RemoteCommand:
     def feed(self, source: Iterable[bytes]) -> None:
         """Take the input from here while the output is iterated, piece by piece, then end it.
 
-        Where the subprotocol cannot end it (all but v5), the command waits for more. ValueError where no stdin was
-        asked for.
+        What has `read` is read; small pieces of other sources are joined while they come quickly. Where the
+        subprotocol cannot end the input (all but v5), the command waits for more. ValueError where no stdin was asked
+        for, TypeError for a source that cannot give bytes, and later, from the iteration, for a piece that is none.
         """
         self._check_stdin()
-        self._source = (piece for data in source for piece in pieces(data))
+        checked = check_source(source)
+        self._source = messages([checked] if isinstance(checked, bytes) else checked)
 
     def close_stdin(self) -> None:
         """Say the end of the input, once (v5). Raises NoHalfClose where the subprotocol cannot, ValueError."""
@@ -174,16 +182,32 @@ class RemoteCommand:
         return self._close_code
 
     def close(self) -> None:
-        """Leave: what has come is dropped, the ends of input and connection are said, the answer awaited for 2 s."""
-        if not self._channels.closed:
-            self._source = None
-            if self._takes_stdin and self._channels.protocol.half_close:
-                self._queue(self._channels.close_stdin())
-            self._close()
-            while not self._channels.closed:
-                self._step(self._close_by)
-                self._unread.clear()
-        self._finish()
+        """Leave: what has come is dropped, the ends of input and connection are said, the answer awaited for 2 s.
+
+        It is not awaited beyond the time that the command has, except for 0.2 s.
+        """
+        self._leave(_CLOSING)
+
+    def _leave(self, patience: float) -> None:
+        try:
+            if not self._channels.closed:
+                self._source = None
+                if self._takes_stdin and self._channels.protocol.half_close:
+                    self._queue(self._channels.close_stdin())
+                self._close()
+                self._close_by = min(self._close_by, self._end_of(patience))
+                while not self._channels.closed:
+                    self._step(self._close_by)
+                    self._unread.clear()
+            self._finish(patience)
+        finally:
+            self._release()  # whatever came between
+
+    def _end_of(self, patience: float) -> float:
+        """The end of so many seconds, or that of the command's time, if it comes first."""
+        now = self._clock()
+        end = now + patience
+        return end if self._deadline is None else min(end, max(self._deadline, now + _HURRIED))
 
     def __enter__(self) -> Self:
         return self
@@ -191,7 +215,8 @@ class RemoteCommand:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        ending = kind is not None and not issubclass(kind, Exception | GeneratorExit)
+        self._leave(_HURRIED if ending else _CLOSING)
 
     # One round: send what is taken, read what is there.
 
@@ -204,8 +229,8 @@ class RemoteCommand:
         """Wait for the socket until a point in time, or less, and do what it lets do."""
         assert self._selector is not None
         self._come_back()
-        self._draw()
-        sent = self._flush()
+        drawn = self._draw()
+        sent = self._flush() or drawn
         # What TLS has decrypted already, no selector sees.
         pending = self._stream.pending() > 0
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
@@ -235,16 +260,23 @@ class RemoteCommand:
         end = end if until is None else min(end, until)
         return None if end == math.inf else max(0.0, end - self._clock())
 
-    def _draw(self) -> None:
-        """Take from the source as much as the socket is about to take."""
-        while self._source is not None and self._unsent_bytes < _MAX_UNSENT:
+    def _draw(self) -> bool:
+        """Take from the source as much as the socket is about to take: whether any was sent already.
+
+        Each piece goes before the next is asked for, which may take its time.
+        """
+        sent = False
+        end = self._clock() + _DRAWING
+        while self._source is not None and self._unsent_bytes < _MAX_UNSENT and self._clock() <= end:
             piece = next(self._source, None)
             if piece is not None:
                 self._queue(self._channels.stdin(piece))
+                sent = self._flush() or sent
                 continue
             self._source = None
             if self._channels.protocol.half_close:
                 self._queue(self._channels.close_stdin())
+        return sent
 
     def _queue(self, data: bytes) -> None:
         if data:
@@ -328,26 +360,25 @@ class RemoteCommand:
             self._queue(self._channels.close(1000))
             self._close_by = self._clock() + _CLOSING
 
-    def _finish(self) -> None:
+    def _finish(self, patience: float = _CLOSING) -> None:
         """Send the answer to the close, if the socket takes it soon, and let the connection go."""
         if self._selector is None:
             return
-        self._selector.close()
-        self._selector = None
-        end = self._clock() + _CLOSING
+        end = min(self._close_by or math.inf, self._end_of(patience))
         try:
             while self._unsent and self._stream.send_by(self._unsent[0], end):
                 self._unsent.popleft()
         except TransportError:
             pass
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
         self._drop_unsent()
         self._stream.close()
-
-
-def pieces(data: bytes) -> Iterator[bytes]:
-    """Input in pieces of one message each."""
-    for start in range(0, len(data), STDIN_PIECE):
-        yield data[start : start + STDIN_PIECE]
 
 
 def _earlier(one: float | None, other: float | None) -> float | None:

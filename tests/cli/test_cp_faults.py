@@ -8,6 +8,7 @@ import os
 import signal
 import tarfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,7 +86,10 @@ def sends(data: bytes, end: Callable[[Far], None]) -> Callable[[Far], None]:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (sends(WHOLE[:3000], lambda far: far.end()), "error: data: 0 of 5000 bytes arrived"),
+        (
+            sends(WHOLE[:3000], lambda far: far.end()),
+            "error: data: 2488 of 5000 bytes arrived: the archive ended early",
+        ),
         (sends(WHOLE[:5632], lambda far: far.end()), "the archive ended early"),
         (sends(WHOLE[:512], lambda far: far.end()), "error: data: 0 of 5000 bytes arrived"),
         (sends(WHOLE, lambda far: far.close()), "before the command's status was received"),
@@ -93,10 +97,33 @@ def sends(data: bytes, end: Callable[[Far], None]) -> Callable[[Far], None]:
         (sends(WHOLE, lambda far: None), "error reading from error stream"),
         (sends(WHOLE, lambda far: far.close(1011, b"gone")), "close 1011 (internal server error): gone"),
         (sends(b"", lambda far: far.end()), "error: the container sent nothing"),
-        (sends(b"Hello, I am no archive. " * 100, lambda far: far.end()), "error: "),
-        (sends(WHOLE + b"more", lambda far: far.end()), "data behind the end of the archive"),
+        (
+            sends(b"sh: tar: \x1bnot found\n" * 100, lambda far: far.end()),
+            r'is no tar archive: "sh: tar: \x1bnot found"...',
+        ),
+        (sends(b"no tar\n", lambda far: far.end()), 'error: what the container sent is no tar archive: "no tar"'),
+        (sends(WHOLE[:300], lambda far: far.end()), "error: the archive ended early"),
+        (sends(bytes(1024), lambda far: far.end()), "error: the archive that the container sent is empty"),
+        (
+            sends(WHOLE + b"more", lambda far: far.end()),
+            "error: the archive is broken (data behind the end of the archive)",
+        ),
     ],
-    ids=["cut", "no-end", "header-only", "no-status", "exit-2", "lost", "1011", "nothing", "garbage", "more"],
+    ids=[
+        "cut",
+        "no-end",
+        "header-only",
+        "no-status",
+        "exit-2",
+        "lost",
+        "1011",
+        "nothing",
+        "text",
+        "short-text",
+        "no-header",
+        "empty",
+        "more",
+    ],
 )
 def test_short_is_never_success(tmp_path: Path, script: Callable[[Far], None], said: str) -> None:
     with ExecServer(script) as server:
@@ -315,10 +342,59 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
 
     with (
         ExecServer(script) as server,
-        start(rawkube_command(), "cp", "p:data", "x", url=server.url, home=tmp_path) as run,
+        start(rawkube_command(), "cp", "p:data", str(tmp_path / "x"), url=server.url, home=tmp_path) as run,
+    ):
+        assert began.wait(20)
+        end = time.monotonic() + 20
+        while not (tmp_path / "x").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        run.send(signal.SIGINT)
+        ended = run.wait(10)
+    partly = f'interrupted: the copy is incomplete: "{tmp_path.resolve()}/x" is only partly written\n'
+    assert (ended.code, ended.stderr) == (130, partly)
+    assert ended.seconds < 8
+
+
+def test_ctrl_c_in_the_middle_of_an_upload(tmp_path: Path) -> None:
+    began, stopped = threading.Event(), threading.Event()
+    (tmp_path / "data").write_bytes(bytes(30_000_000))
+
+    def script(far: Far) -> None:
+        assert far.request is not None
+        if "command=test" in far.request.target:
+            far.end(exit_status(1))
+            return
+        far.stdin(100_000)
+        began.set()
+        assert stopped.wait(20)
+        far.until_gone()
+
+    with (
+        ExecServer(script) as server,
+        start(rawkube_command(), "cp", str(tmp_path / "data"), "p:x", url=server.url, home=tmp_path) as run,
     ):
         assert began.wait(20)
         run.send(signal.SIGINT)
+        stopped.set()
         ended = run.wait(10)
-    assert (ended.code, ended.stderr) == (130, "")
-    assert ended.seconds < 8
+    assert (ended.code, ended.stderr) == (130, "interrupted: the copy is incomplete: not everything was copied\n")
+
+
+def test_many_warnings_are_summed_up(tmp_path: Path) -> None:
+    data = archive(*(("../" + "n" * 300 + str(number), b"") for number in range(50)))
+    with ExecServer(sends(data, lambda far: far.end())) as server:
+        done = cp(server, "web:data", tmp_path / "data")
+    lines = done.stderr.splitlines()
+    assert (len(lines), lines[-2]) == (22, "... and 30 more warnings")
+    assert lines[-1] == "error: not everything was copied: 50 problems, 50 entries"
+    assert max(map(len, lines)) < 280
+
+
+def test_a_directory_onto_a_file(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with Container() as server:
+        done = cp(server, f"web:{tree}", tmp_path / "file")
+    assert done.code == 1
+    assert done.last == f'error: "{tmp_path}/file" is no directory here, and a directory is copied'
+    assert "warning" not in done.stderr
+    assert (tmp_path / "file").read_text() == "mine"

@@ -173,8 +173,29 @@ def test_a_signal_ends_all_of_them(tmp_path: Path, number: signal.Signals, code:
         assert sorted(running.stdout.readline() for _ in "ab") == [b"[a] begun\n", b"[b] begun\n"]
         running.send(number)
         ended = running.wait()
-    assert (ended.code, ended.stderr) == (code, "")
+    assert (ended.code, ended.stderr) == (code, "failed in 2 of 2 pods: a (not finished), b (not finished)\n")
     assert closed == [1000, 1000]
+
+
+def test_a_signal_tells_who_had_not_finished(tmp_path: Path) -> None:
+    done = threading.Event()
+
+    def hangs(far: Far) -> None:
+        far.out(b"begun\n")
+        done.wait(20)
+
+    pods = [a_pod(name) for name in "abc"]
+    with (
+        PodsServer({"a": says("a", 3), "b": hangs, "c": says("c")}, pods) as server,
+        signals_reach_commands(),
+        Running(["--parallel=1", "c", "a", "b", "--", "x"], url=server.url, home=tmp_path) as running,
+    ):
+        while running.stdout.readline() != b"[b] begun\n":
+            pass
+        running.send(signal.SIGINT)
+        ended = running.wait()
+        done.set()
+    assert (ended.code, ended.last) == (130, "failed in 2 of 3 pods: a (exit code 3), b (not finished)")
 
 
 def test_a_reader_that_goes_ends_all_of_them(tmp_path: Path) -> None:

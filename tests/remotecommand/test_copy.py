@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from rawkube.errors import UsageError
 from rawkube.remotecommand import copy_names as names
+from rawkube.remotecommand.copy_archive import ArchiveCut
 from rawkube.remotecommand.copy_names import Refused, Spec, check_link, member_parts, read_spec
 from rawkube.remotecommand.copy_pack import Packer
 from rawkube.remotecommand.copy_report import Report
-from rawkube.remotecommand.copy_unpack import ArchiveCut, CannotWrite, Unpacker
+from rawkube.remotecommand.copy_unpack import CannotWrite, Unpacker
 
 
 class Heard(Report):
@@ -331,6 +332,82 @@ def test_a_name_that_would_fill_the_memory(tmp_path: Path) -> None:
     info.type, info.size = tarfile.GNUTYPE_LONGNAME, 1 << 40
     with pytest.raises(ArchiveCut, match="impossible size"):
         unpack(info.tobuf(tarfile.GNU_FORMAT) + bytes(10_000), tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("../x", tarfile.REGTYPE), ("top/x", tarfile.REGTYPE), ("top/x", tarfile.CHRTYPE), ("top/x", b"Z")],
+)
+def test_a_size_that_is_only_claimed(name: str, kind: bytes, tmp_path: Path) -> None:
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, 1 << 60
+    with pytest.raises(ArchiveCut, match=r"the archive (ended too early$|is broken)"):
+        unpack(info.tobuf(tarfile.GNU_FORMAT) + b"x" * 10_000, tmp_path / "x")
+
+
+def sparse(size: int, places: str, data: bytes) -> bytes:
+    """A sparse file in the format 1.0 of GNU tar. `places`: the map, one number a line."""
+    padded = places.encode().ljust(-(-len(places) // 512) * 512, b"\0") + data
+    info = tarfile.TarInfo("top")
+    info.size = len(padded)
+    info.pax_headers = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": "top",
+        "GNU.sparse.realsize": str(size),
+    }
+    return info.tobuf(tarfile.PAX_FORMAT) + padded + bytes(-len(padded) % 512)
+
+
+@pytest.mark.parametrize(
+    ("size", "places", "said"),
+    [
+        (1 << 43, "1\n0\n1\n", "map ends at 1"),
+        (10, "1\n0\n99\n", "map ends at 99"),
+        (10, "2\n0\n5\n3\n2\n", "overlap"),
+        (10, "2\n5\n1\n0\n1\n", "overlap"),
+        (-5, "0\n", "impossible size"),
+    ],
+)
+def test_sparse_files_that_cannot_be(size: int, places: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ArchiveCut, match=rf"^top: the archive is broken \(a .*{said}"):
+        unpack(archive(sparse(size, places, b"x")), tmp_path / "x")
+
+
+def test_the_map_of_a_sparse_file_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rawkube.remotecommand.copy_archive._MAX_MAP", 10_000)
+    with pytest.raises(ArchiveCut, match="too many pieces"):
+        unpack(archive(sparse(1, "9999\n" + "0\n0\n" * 9999, b"")), tmp_path / "x")
+
+
+@pytest.mark.parametrize("size", [2 << 30, 1 << 40])
+def test_holes_cost_no_time(size: int, tmp_path: Path) -> None:
+    places = f"2\n4096\n4096\n{size}\n0\n"
+    report = Heard()
+    unpacker = Unpacker(str(tmp_path / "x"), "base", ("top",), report)
+    unpacker.run(Pieces(archive(sparse(size, places, b"d" * 4096))))
+    found = (tmp_path / "x").stat()
+    assert (found.st_size, report.problems) == (size, 0)
+    assert found.st_blocks * 512 < 1 << 20
+    with (tmp_path / "x").open("rb") as file:
+        assert file.read(3 * 4096) == bytes(4096) + b"d" * 4096 + bytes(4096)
+
+
+def test_endless_holes_are_not_hashed_nor_written_to_a_device(tmp_path: Path) -> None:
+    data = archive(sparse(1 << 43, f"1\n{1 << 43}\n0\n", b""))
+    report = Heard()
+    unpacker = Unpacker(str(tmp_path / "x"), "base", ("top",), report, digest_limit=1 << 60)
+    unpacker.run(Pieces(data))
+    assert (unpacker.sha256, report.problems) == ("", 0)
+    assert report.lines == ['warning: "top" is not verified: it has too large holes']
+    assert unpack(data, Path(os.devnull)).problems == 1
+
+
+def test_headers_within_headers(tmp_path: Path) -> None:
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.GNUTYPE_LONGNAME
+    with pytest.raises(ArchiveCut, match="the archive is broken"):
+        unpack(info.tobuf(tarfile.GNU_FORMAT) * 3000, tmp_path / "x")
 
 
 # Archives that mean harm. (members, what may be there afterwards, how many are refused)
