@@ -150,7 +150,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "kind", "text"), WRONG, ids=[str(row[0]) for row in WRONG])
+@pytest.mark.parametrize(("given", "kind", "text"), WRONG, ids=[f"{i}-{row[2]}" for i, row in enumerate(WRONG)])
 def test_what_cannot_be_meant(given: dict[str, Any], kind: type[Exception], text: str) -> None:
     with ApiClient(Access(server="http://127.0.0.1:1")) as client, pytest.raises(kind, match=text):
         exec(client, **{"pod": "p", "command": ["true"], **given})

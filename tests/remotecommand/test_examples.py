@@ -16,7 +16,7 @@ from tests.support.run import kubeconfig
 from tests.support.websocket import ExecServer, Far, exit_status, words
 
 README = (Path(__file__).parent.parent.parent / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS: list[str] = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def block(word: str) -> str:
