@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -130,14 +131,17 @@ def _told_what_was_listed(error: StatusError, resource: Resource, selector: str)
 
 @contextmanager
 def _signals_stop() -> Iterator[Callable[[], None]]:
-    """Once armed, the signals that end kubectl's watching raise Stopped; before, they do what they always do."""
+    """Once armed, the signals that end kubectl's watching raise Stopped; before, they do what they always do.
+
+    In another thread than the main one, where Python takes no handlers, nothing changes.
+    """
     before: dict[int, object] = {}
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Stopped
 
     def arm() -> None:
-        if not before:
+        if not before and threading.current_thread() is threading.main_thread():
             for number in STOPPING:
                 if signal.getsignal(number) != signal.SIG_IGN:
                     before[number] = signal.signal(number, stop)

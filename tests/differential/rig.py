@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -11,8 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
+from rawkube.cli.main import main
+from rawkube.cli.output import Output
 from tests.support.api_server import ApiServer
-from tests.support.run import Result, find_kubectl, kubectl_command, rawkube_command, run
+from tests.support.run import Result, find_kubectl, kubeconfig, kubectl_command, rawkube_command, run
 
 KUBECTL = "kubectl"
 # The same kubectl as its versions before 1.35 are: LIST, then WATCH, as rawkube does.
@@ -66,20 +70,25 @@ class Observed(NamedTuple):
     seen: list[str]
 
 
-def observe(program: str, case: Case) -> Observed:
-    """Runs one program against the case's world."""
+def run_here(args: Sequence[str], url: str, home: Path) -> Result:
+    """`rawkube rollout status` in this process: what its rows print needs no process of its own."""
+    config = home / "config"
+    config.write_text(kubeconfig(url))
+    out, err, started = io.BytesIO(), io.BytesIO(), time.monotonic()
+    code = main(["--kubeconfig", str(config), "rollout", "status", *args], out=Output(out, err))
+    return Result(out.getvalue().decode(), err.getvalue().decode(), code, time.monotonic() - started)
+
+
+def observe(program: str, case: Case, *, here: bool = False) -> Observed:
+    """Runs one program against the case's world. `here`: rawkube in this process."""
     command = rawkube_command() if program == RAWKUBE else kubectl_command()
     feature = "false" if program == KUBECTL_LIST_WATCH else "true"
     with tempfile.TemporaryDirectory() as home, case.world() as server:
-        result = run(
-            command,
-            "rollout",
-            "status",
-            *case.args,
-            url=server.url,
-            home=Path(home),
-            KUBE_FEATURE_WatchListClient=feature,
-        )
+        if here and program == RAWKUBE:
+            result = run_here(case.args, server.url, Path(home))
+        else:
+            words = (*command, "rollout", "status")
+            result = run(words, *case.args, url=server.url, home=Path(home), KUBE_FEATURE_WatchListClient=feature)
         # The port is chance; a table names it so.
         result = result._replace(stderr=result.stderr.replace(f"127.0.0.1:{server.port}", "SERVER"))
         return Observed(result, server.seen())
@@ -104,14 +113,15 @@ def verify(program: str, case: Case, observed: Observed) -> None:
 class Runs:
     """Runs the cases that a module's tests will ask for, several at a time, since most of them wait."""
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, pool: ThreadPoolExecutor, *, here: bool = False) -> None:
         self._pool = pool
+        self._here = here
         self._started: dict[tuple[str, str], Future[Observed]] = {}
 
     def start(self, program: str, case: Case) -> Future[Observed]:
         key = (program, case.id)
         if key not in self._started:
-            self._started[key] = self._pool.submit(observe, program, case)
+            self._started[key] = self._pool.submit(observe, program, case, here=self._here)
         return self._started[key]
 
     def check(self, program: str, case: Case) -> None:
@@ -123,7 +133,7 @@ class Runs:
 def make_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
     """The body of the fixture `runs`."""
     with ThreadPoolExecutor(8) as pool:
-        runs = Runs(pool)
+        runs = Runs(pool, here=getattr(request.module, "HERE", False))
         if "PYTEST_XDIST_WORKER" not in os.environ:
             for item in request.session.items:
                 params = getattr(getattr(item, "callspec", None), "params", {})
