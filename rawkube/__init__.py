@@ -22,10 +22,11 @@ from rawkube._version import __version__
 TYPE_CHECKING = False  # type checkers know the name; importing `typing` would cost more than all of this module
 
 if TYPE_CHECKING:
-    from rawkube.api.builtin import Resource, lookup
+    from rawkube.api.builtin import lookup
     from rawkube.api.client import ApiClient
     from rawkube.api.connect import connect
     from rawkube.api.httpx_client import Client
+    from rawkube.api.resource import Resource
     from rawkube.api.watch import WatchDecoder, WatchEvent
     from rawkube.errors import RawkubeError
     from rawkube.remotecommand.call import CommandFailed, Completed, exec, open_exec
@@ -75,7 +76,7 @@ _HOMES = {
     "Protocol": "rawkube.remotecommand.protocols",
     "RawkubeError": "rawkube.errors",
     "RemoteCommand": "rawkube.remotecommand.remote",
-    "Resource": "rawkube.api.builtin",
+    "Resource": "rawkube.api.resource",
     "V1": "rawkube.remotecommand.protocols",
     "V1_BASE64": "rawkube.remotecommand.protocols",
     "V4": "rawkube.remotecommand.protocols",

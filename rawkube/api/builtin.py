@@ -8,34 +8,10 @@ version, another group, a custom resource, a category such as `all`) is discover
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from rawkube.api.resource import Resource
 from rawkube.errors import UsageError
 from rawkube.gotext import one_line
-
-
-class Resource(NamedTuple):
-    """One resource of one group and version, as discovery describes it. The core group is empty."""
-
-    group: str
-    version: str
-    plural: str
-    singular: str
-    kind: str
-    short_names: tuple[str, ...]
-    namespaced: bool
-    categories: tuple[str, ...]
-
-    @property
-    def group_version(self) -> str:
-        """The object's `apiVersion`: `v1`, `apps/v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    @property
-    def qualified(self) -> str:
-        """The resource with its group, as in messages: `pods`, `deployments.apps`."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
-
 
 # group, plural (a "*" follows where the resource is cluster-scoped), Kind, short name, in the order of
 # discovery. The singular is the Kind in lower case, the version is v1, and all have at most one short name.

@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Self
 
 from rawkube._version import user_agent
-from rawkube.api.builtin import Resource
 from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
 from rawkube.api.paths import encode_query, resource_path
+from rawkube.api.resource import Resource
 from rawkube.api.status import is_failure, retry_after, status_error
 from rawkube.api.warning_header import parse_warnings
 from rawkube.api.watch import WatchDecoder, WatchEvent

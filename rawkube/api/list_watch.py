@@ -15,9 +15,9 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from typing import NamedTuple
 
-from rawkube.api.builtin import Resource
 from rawkube.api.client import ApiClient, Watch
 from rawkube.api.objects import Object, metadata_of
+from rawkube.api.resource import Resource
 from rawkube.api.watch import WatchEvent
 from rawkube.errors import DeadlineExceeded, DecodeError, RawkubeError, StatusError, TransportError, WaitTimeout
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rawkube.api.builtin import Resource, known
+from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object
+from rawkube.api.resource import Resource
 from rawkube.errors import StatusError
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rawkube.api.builtin import Resource
+    from rawkube.api.resource import Resource
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 # What Go's url.URL.EscapedPath leaves alone inside a segment besides the unreserved characters.

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from rawkube.cli.flags import Parsed
 
 
+def exec_any(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
+    """`exec` in one container, or in the Pods that -l or several names stand for."""
+    if "parallel" in parsed.given or "selector" in parsed.given:
+        from rawkube.cli.exec_many import exec_many
+
+        return exec_many(parsed, connect, out)
+    return exec_command(parsed, connect, out)
+
+
 def exec_command(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
     """`exec`: the exit code of the command, or 1 when it could not be run or its end is not known."""
     open_standard_streams()

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from rawkube.cli.commands import GLOBAL_FLAGS, PROGRAM, Command, children
-from rawkube.cli.flags import Flag
+from rawkube.cli.command import PROGRAM, Command
+from rawkube.cli.commands import children, find_topic
+from rawkube.cli.flags import Flag, Parsed
+from rawkube.cli.output import Output
+from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
 from rawkube.duration import format_duration
 
 _WIDTH = 100
 _COLUMN = 34  # where a flag's description begins
 _OTHER_EXITS = (("0", "shown"), ("1", "any error"))
+
+
+def help_topic(parsed: Parsed, out: Output) -> int:
+    """`rawkube help WORD…`."""
+    out.write(help_text(find_topic(parsed.args)))
+    return 0
 
 
 def help_text(command: Command) -> str:

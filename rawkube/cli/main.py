@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 
-from rawkube.cli.commands import Command, find_topic, read_command
+from rawkube.cli.command import Command
+from rawkube.cli.commands import read_command
 from rawkube.cli.flags import Parsed
 from rawkube.cli.output import Output
-from rawkube.errors import RawkubeError, UsageError
+from rawkube.errors import RawkubeError
 
 
 def main(argv: Sequence[str], *, out: Output | None = None) -> int:
@@ -30,82 +32,21 @@ def main(argv: Sequence[str], *, out: Output | None = None) -> int:
 
 
 def _run(command: Command, parsed: Parsed, out: Output) -> int:
-    words = " ".join(command.words)
-    if parsed.values["help"] or words not in _COMMANDS:
-        _help(command, out)
+    if parsed.values["help"] or not command.run:
+        from rawkube.cli.help import help_text
+
+        out.write(help_text(command))
         # A command that only has commands below it was not told what to do: kubectl's help, and its code 1.
-        return 1 if words == "rollout" and not parsed.values["help"] else 0
-    return _COMMANDS[words](parsed, out)
-
-
-def _help(command: Command, out: Output) -> None:
-    from rawkube.cli.help import help_text
-
-    out.write(help_text(command))
-
-
-def _rollout_status(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.connection import connector
-    from rawkube.cli.rollout import rollout_status
-
-    return rollout_status(parsed, connector(parsed, out), out)
-
-
-def _exec(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.connection import connector
-    from rawkube.cli.exec import exec_command
-
-    if "parallel" in parsed.given or "selector" in parsed.given:
-        from rawkube.cli.exec_many import exec_many
-
-        return exec_many(parsed, connector(parsed, out), out)
-    return exec_command(parsed, connector(parsed, out), out)
-
-
-def _attach(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.attach import attach
+        return 1 if command.group and not parsed.values["help"] else 0
+    module, _, name = command.run.partition(":")
+    run = getattr(import_module(f"rawkube.cli.{module}"), name)
+    if not command.connects:
+        code: int = run(parsed, out)
+        return code
     from rawkube.cli.connection import connector
 
-    return attach(parsed, connector(parsed, out), out)
-
-
-def _cp(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.connection import connector
-    from rawkube.cli.cp import cp
-
-    return cp(parsed, connector(parsed, out), out)
-
-
-def _replay(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.replay import parse_speed, replay_command
-
-    named = parsed.args if parsed.dash < 0 else parsed.args[: parsed.dash]
-    command = [] if parsed.dash < 0 else parsed.args[parsed.dash :]
-    if len(named) != 1:
-        raise UsageError("replay takes one recording, and a command after --\nSee 'rawkube replay --help' for usage.")
-    return replay_command(named[0], parse_speed(parsed.values["speed"]), command)
-
-
-def _version(parsed: Parsed, out: Output) -> int:
-    from rawkube.cli.version import version
-
-    return version(parsed, out)
-
-
-def _help_topic(parsed: Parsed, out: Output) -> int:
-    _help(find_topic(parsed.args), out)
-    return 0
-
-
-_COMMANDS: dict[str, Callable[[Parsed, Output], int]] = {
-    "rollout status": _rollout_status,
-    "exec": _exec,
-    "attach": _attach,
-    "cp": _cp,
-    "replay": _replay,
-    "version": _version,
-    "help": _help_topic,
-}
+    code = run(parsed, connector(parsed, out), out)
+    return code
 
 
 def _warnings_are_errors(parsed: Parsed, out: Output) -> int:

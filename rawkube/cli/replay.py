@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rawkube.cli.commands import COMMANDS
+from rawkube.cli.commands import FIRST_WORDS
+from rawkube.cli.flags import Parsed
 from rawkube.cli.output import Output
 from rawkube.errors import UsageError
 from rawkube.gotext import one_line
@@ -22,13 +23,22 @@ if TYPE_CHECKING:
     from rawkube.observe.replay import Replay
 
 # A first word after `--` that is one of these is a command of rawkube, any other one a program.
-RAWKUBE_COMMANDS = frozenset(command.words[0] for command in COMMANDS)
+RAWKUBE_COMMANDS = FIRST_WORDS
 
 _LOOPBACK = ("127.0.0.1", "localhost")
 _GRACE = 0.5
 # What a terminal sends to all of its foreground processes by a key.
 _FROM_TERMINAL = (signal.SIGINT, getattr(signal, "SIGQUIT", signal.SIGINT))
 _ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+
+
+def replay(parsed: Parsed, out: Output) -> int:
+    """`replay`: one recording, and the command behind `--`."""
+    named = parsed.args if parsed.dash < 0 else parsed.args[: parsed.dash]
+    command = [] if parsed.dash < 0 else parsed.args[parsed.dash :]
+    if len(named) != 1:
+        raise UsageError("replay takes one recording, and a command after --\nSee 'rawkube replay --help' for usage.")
+    return replay_command(named[0], parse_speed(parsed.values["speed"]), command)
 
 
 def parse_speed(text: str) -> float | None:

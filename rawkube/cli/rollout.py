@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
-from rawkube.api.builtin import Resource, known
+from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import metadata_of
+from rawkube.api.resource import Resource
 from rawkube.cli.output import Output
 from rawkube.errors import RawkubeError, RolloutFailed, StatusError, UsageError
 from rawkube.gotext import go_quote

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
-from rawkube.api.builtin import Resource, known
+from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
+from rawkube.api.resource import Resource
 from rawkube.errors import DeadlineExceeded, RawkubeError, UsageError, WaitTimeout
 from rawkube.gotext import one_line
 from rawkube.remotecommand.pods import (

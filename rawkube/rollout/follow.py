@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rawkube.api.builtin import Resource
 from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Listed, ListWatch, Selection
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
+from rawkube.api.resource import Resource
 from rawkube.errors import ObjectDeleted
 from rawkube.rollout.status import Progress, evaluate
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rawkube.api.builtin import RESOURCES, Resource, lookup
+from rawkube.api.builtin import RESOURCES, lookup
+from rawkube.api.resource import Resource
 from tests.support.recordings import FIXTURES, exchanges
 
 GROUP_VERSIONS = {("", "v1"), ("apps", "v1"), ("batch", "v1")}

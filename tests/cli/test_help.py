@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from rawkube.cli.command import Command
 from rawkube.cli.commands import (
-    COMMANDS,
-    GLOBAL_FLAGS,
     ROOT,
-    Command,
+    all_commands,
     children,
     find_command,
     find_topic,
@@ -23,9 +22,10 @@ from rawkube.cli.commands import (
 )
 from rawkube.cli.flags import Flag
 from rawkube.cli.help import help_text, options_text
+from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
 from rawkube.errors import UsageError
 
-ALL = (ROOT, *COMMANDS)
+ALL = (ROOT, *all_commands())
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_no_two_flags_of_a_command_have_one_name(command: Command) -> None:
 
 def test_every_command_has_its_parent() -> None:
     known = {command.words for command in ALL}
-    assert all(command.words[:-1] in known for command in COMMANDS)
+    assert all(command.words[:-1] in known for command in all_commands())
     assert len(known) == len(ALL)
 
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from rawkube import __version__
-from rawkube.cli import main as module
-from rawkube.cli.commands import COMMANDS, ROOT
+from rawkube.cli import version as version_module
+from rawkube.cli.commands import ROOT, all_commands
 from rawkube.cli.flags import Parsed
 from rawkube.cli.help import help_text
 from rawkube.cli.main import main
@@ -122,7 +122,7 @@ class TestHelp:
         ],
     )
     def test_on_stdout(self, line: str, words: tuple[str, ...], code: int) -> None:
-        (command,) = (each for each in (ROOT, *COMMANDS) if each.words == words)
+        (command,) = (each for each in (ROOT, *all_commands()) if each.words == words)
         assert run(*line.split()) == (help_text(command), "", code)
 
     def test_of_what_is_not_there(self) -> None:
@@ -165,7 +165,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> None:
     def fail(parsed: Parsed, out: Output) -> int:
         raise errors[0]
 
-    monkeypatch.setitem(module._COMMANDS, "version", fail)
+    monkeypatch.setattr(version_module, "version", fail)
 
 
 CAUSES = [{"field": "spec", "message": "bad"}, {"field": "x", "message": "worse"}, {"field": "spec", "message": "bad"}]
@@ -237,7 +237,7 @@ class TestErrors:
         def stop(parsed: Parsed, out: Output) -> int:
             raise error
 
-        monkeypatch.setitem(module._COMMANDS, "version", stop)
+        monkeypatch.setattr(version_module, "version", stop)
         with pytest.raises(type(error)):
             run("version")
 
@@ -249,7 +249,7 @@ class TestWarningsAsErrors:
                 out.warning(text)
             return code
 
-        monkeypatch.setitem(module._COMMANDS, "version", warn)
+        monkeypatch.setattr(version_module, "version", warn)
         return run("version", *(["--warnings-as-errors"] if flag else []))
 
     def test_none(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rawkube.api.builtin import Resource, lookup
+from rawkube.api.builtin import lookup
 from rawkube.api.client import ApiClient
+from rawkube.api.resource import Resource
 from rawkube.kubeconfig.access import Access
 from rawkube.wire.tap import Tap
 from tests.support.script import Answer, failure

@@ -1,0 +1,69 @@
+"""Pure: the flags of every command. Those of kubectl keep their names, defaults and meaning (`kubectl options`)."""
+
+from __future__ import annotations
+
+from rawkube.cli.flags import Flag
+
+GLOBAL_FLAGS: tuple[Flag, ...] = (
+    Flag("as", metavar="USER", help="Act as this user (impersonation)."),
+    Flag("as-group", "", "array", (), "Act as a member of this group; repeatable.", "GROUP"),
+    Flag("as-uid", metavar="UID", help="Act as the user with this UID."),
+    Flag(
+        "as-user-extra",
+        "",
+        "array",
+        (),
+        "Act as a user with this extra field; repeatable, also for one key.",
+        "KEY=VALUE",
+    ),
+    Flag(
+        "certificate-authority",
+        metavar="FILE",
+        help="Trust the certificate authorities in this PEM file for the server's certificate.",
+    ),
+    Flag("client-certificate", metavar="FILE", help="Client certificate, a PEM file."),
+    Flag("client-key", metavar="FILE", help="Key of the client certificate, a PEM file."),
+    Flag("cluster", metavar="NAME", help="Cluster of the kubeconfig."),
+    Flag("context", metavar="NAME", help="Context of the kubeconfig."),
+    Flag("disable-compression", "", "bool", False, "Ask the server not to compress its answers."),
+    Flag(
+        "insecure-skip-tls-verify",
+        "",
+        "bool",
+        False,
+        "Do not check the server's certificate: whoever answers is believed.",
+    ),
+    Flag("kubeconfig", metavar="FILE", help="Read this kubeconfig and no other.", shown="$KUBECONFIG"),
+    Flag("namespace", "n", metavar="NAME", help="Namespace of what is named.", shown="of the context"),
+    Flag("password", metavar="TEXT", help="Password for basic authentication."),
+    Flag("proxy-url", metavar="URL", help="Proxy to the server: refused, this version speaks through none."),
+    Flag(
+        "request-timeout",
+        "",
+        "string",
+        "0",
+        "Give up one request, its answer included, after this time (seconds, or 1s, 2m, 3h); 0 is never.",
+        "TIME",
+    ),
+    Flag("server", "s", metavar="URL", help="Address of the API server."),
+    Flag("tls-server-name", metavar="NAME", help="Name that the server's certificate must be for."),
+    Flag("token", metavar="TOKEN", help="Bearer token."),
+    Flag("user", metavar="NAME", help="User of the kubeconfig."),
+    Flag("username", metavar="NAME", help="User name for basic authentication."),
+    Flag(
+        "warnings-as-errors",
+        "",
+        "bool",
+        False,
+        "Exit with 1 when the server has sent a warning.",
+    ),
+    # What kubectl takes and what means nothing here.
+    Flag("cache-dir", metavar="DIRECTORY", ignored=True),
+    Flag("kuberc", metavar="FILE", ignored=True),
+    Flag("log-flush-frequency", "", "duration", 5.0, metavar="TIME", ignored=True),
+    Flag("match-server-version", "", "bool", False, ignored=True),
+    Flag("profile", default="none", metavar="NAME", ignored=True),
+    Flag("profile-output", default="profile.pprof", metavar="FILE", ignored=True),
+    Flag("v", "v", "level", 0, metavar="LEVEL", ignored=True),
+    Flag("vmodule", metavar="PATTERN=N,...", ignored=True),
+)

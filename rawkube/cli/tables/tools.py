@@ -1,0 +1,72 @@
+"""Pure: the commands about rawkube itself and about recordings, as a table."""
+
+from __future__ import annotations
+
+from rawkube.cli.command import Command
+from rawkube.cli.flags import Flag
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        ("replay",),
+        "Serve a recording as if it were the cluster",
+        "Reads a recording of what an API server said (JSON Lines, format rawkube-wire/1), and answers on "
+        "127.0.0.1 as that server did, at the recorded pace. With a COMMAND (a program, or a command of "
+        "rawkube), runs it with a KUBECONFIG that names this server; without, prints that KUBECONFIG and "
+        "serves until interrupted.",
+        "FILE [-- COMMAND [ARGUMENT...]]",
+        (
+            (
+                "Follow a recorded rollout without its pauses",
+                "replay rollout.jsonl --speed=max -- rollout status deployment/web",
+            ),
+            ("Let another client ask", "replay rollout.jsonl -- kubectl rollout status deployment/web"),
+            ("Serve a recording until Ctrl-C", "replay rollout.jsonl"),
+        ),
+        (
+            Flag(
+                "speed",
+                "",
+                "string",
+                "1",
+                "How many times faster than recorded: a number more than 0, or max for no pauses.",
+                "N|max",
+            ),
+        ),
+        (
+            ("0", "without a COMMAND: served until interrupted"),
+            ("1", "the recording cannot be read"),
+            (
+                "N",
+                "the exit code of COMMAND; 126 and 127 where it cannot be run, 128+S where signal S ended it",
+            ),
+        ),
+        run="replay:replay",
+        connects=False,
+    ),
+    Command(
+        ("version",),
+        "Show the version of rawkube",
+        "Prints the version of rawkube and of what it runs on. No server is asked.",
+        examples=(("The version", "version"), ("For programs", "version -o json")),
+        flags=(Flag("output", "o", metavar="json", help="Print a JSON object.", shown="text"),),
+        exits=(("0", "shown"), ("1", "a command line that cannot be read")),
+        positionals=False,
+        run="version:version",
+        connects=False,
+    ),
+    Command(
+        ("options",),
+        "List the flags of every command",
+        "Lists the flags that every command takes.",
+        examples=(("The list", "options"),),
+    ),
+    Command(
+        ("help",),
+        "Show the help of a command",
+        "Shows the help of a command, as COMMAND --help does.",
+        "[COMMAND...]",
+        (("The help of rollout status", "help rollout status"),),
+        run="help:help_topic",
+        connects=False,
+    ),
+)
