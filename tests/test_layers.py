@@ -46,6 +46,7 @@ PURE = {
     "remotecommand/result.py",
     "remotecommand/pods.py",
     "api/selectors.py",
+    "api/label_selector.py",
     "duration.py",
     "gotext.py",
     "cli/commands.py",

@@ -67,8 +67,8 @@ def _joined(requirements: Iterable[_Requirement]) -> str:
 
 def _equality(pair: tuple[str, Value]) -> _Requirement:
     key, value = pair
-    _check_key(key)
-    _check_value(key, 0, value)
+    check_key(key)
+    check_value(key, 0, value)
     return _Requirement(key, f"{key}={value}")
 
 
@@ -78,10 +78,10 @@ def _expression(expression: Value) -> _Requirement:
     values = _checked("values", expression.get("values"), list)
     if operator not in _SET_OPERATORS and operator not in _KEY_OPERATORS:
         raise SelectorError(f"{_json(operator)} is not a valid label selector operator")
-    _check_key(key)
+    check_key(key)
     if operator in _KEY_OPERATORS:
         if values:
-            raise _invalid("values", values, "values set must be empty for exists and does not exist")
+            raise invalid("values", values, "values set must be empty for exists and does not exist")
         return _Requirement(key, _KEY_OPERATORS[operator] + key)
     _check_set(key, values)
     return _Requirement(key, f"{key} {_SET_OPERATORS[operator]} ({','.join(sorted(values))})")
@@ -89,15 +89,15 @@ def _expression(expression: Value) -> _Requirement:
 
 def _check_set(key: str, values: Sequence[Value]) -> None:
     if not values:
-        raise _invalid("values", None, "for 'in', 'notin' operators, values set can't be empty")
+        raise invalid("values", None, "for 'in', 'notin' operators, values set can't be empty")
     for index, value in enumerate(values):
-        _check_value(key, index, value)
+        check_value(key, index, value)
 
 
-def _check_key(key: Value) -> None:
-    """Raises SelectorError unless `key` is a qualified name: `name` or `prefix/name`."""
+def check_key(key: Value, *, field: str = "key") -> None:
+    """Raises SelectorError, which names `field`, unless `key` is a qualified name: `name` or `prefix/name`."""
     if not isinstance(key, str):
-        raise _invalid("key", key, "must be a string")
+        raise invalid(field, key, "must be a string")
     prefix, slash, name = key.rpartition("/")
     problems = [] if name else ["name part must be non-empty"]
     if len(name) > _LONGEST_NAME:
@@ -107,10 +107,11 @@ def _check_key(key: Value) -> None:
     if slash and (len(prefix) > _LONGEST_PREFIX or not _PREFIX.fullmatch(prefix)):
         problems.insert(0, _PREFIX_RULE if prefix else "prefix part must be non-empty")
     if problems:
-        raise _invalid("key", key, "; ".join(problems))
+        raise invalid(field, key, "; ".join(problems))
 
 
-def _check_value(key: str, index: int, value: Value) -> None:
+def check_value(key: str, index: int, value: Value) -> None:
+    """Raises SelectorError unless `value`, the one at `index`, is one that a label can have."""
     if not isinstance(value, str):
         problem = "must be a string"
     elif len(value) > _LONGEST_NAME:
@@ -119,10 +120,11 @@ def _check_value(key: str, index: int, value: Value) -> None:
         problem = _VALUE_RULE
     else:
         return
-    raise _invalid(f"values[{index}][{key}]", value, problem)
+    raise invalid(f"values[{index}][{key}]", value, problem)
 
 
-def _invalid(field: str, value: Value, problem: str) -> SelectorError:
+def invalid(field: str, value: Value, problem: str) -> SelectorError:
+    """The error of one field, in the words of apimachinery's `field.Invalid`."""
     return SelectorError(f"{field}: Invalid value: {_json(value)}: {problem}")
 
 
@@ -135,5 +137,5 @@ def _checked(field: str, value: Value, kind: type) -> Value:
     if value is None:
         return kind()
     if not isinstance(value, kind):
-        raise _invalid(field, value, "must be a list" if kind is list else "must be an object")
+        raise invalid(field, value, "must be a list" if kind is list else "must be an object")
     return value

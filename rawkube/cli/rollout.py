@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rawkube.api.arguments import Wanted, check_name, parse_arguments
-from rawkube.api.builtin import known
+from rawkube.api.arguments import check_name, parse_arguments
 from rawkube.api.client import ApiClient
+from rawkube.api.label_selector import Requirement, labels_match
+from rawkube.api.mapper import Mapper, Named
 from rawkube.api.missing import get_or_explain
-from rawkube.api.objects import metadata_of
+from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
+from rawkube.cli import sources
 from rawkube.cli.output import Output
 from rawkube.errors import RawkubeError, RolloutFailed, StatusError, UsageError
 from rawkube.gotext import go_quote
@@ -40,14 +42,18 @@ def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output
     revision = parsed.values["revision"]
     if revision < 0:
         raise UsageError(f"revision must be a positive integer: {revision}")
-    selector = parsed.values["selector"]
-    wanted = parse_arguments(parsed.args, selector=selector)
-    resources = [known(one.type) for one in wanted]
+    from_files = sources.are_named(parsed)
+    found = sources.read(parsed) if from_files else []
+    if not from_files:
+        parse_arguments(parsed.args, selector=parsed.values["selector"])
+    labels = sources.selector_of(parsed.values["selector"]) if from_files else frozenset()
     with connect() as client:
         command = _Status(client, out, parsed)
         try:
-            for one, resource in zip(wanted, resources, strict=True):
-                command.visit(one, resource, selector)
+            if from_files:
+                command.visit_objects(found, labels)
+            else:
+                command.visit_all()
         except Stopped:
             return 1
     return command.finish()
@@ -59,20 +65,46 @@ class _Status:
     def __init__(self, client: ApiClient, out: Output, parsed: Parsed) -> None:
         self._client = client
         self._out = out
+        self._parsed = parsed
         self._options = parsed.values
+        self._mapper = Mapper(client, on_warning=out.warning)
         self._errors: list[RawkubeError] = []
         self._visited = 0
 
-    def visit(self, wanted: Wanted, resource: Resource, selector: str) -> None:
+    def visit_all(self) -> None:
+        """What the positionals name. Raises UsageError, and what discovery may raise."""
+        selector = self._options["selector"]
+        for named in self._mapper.wanted(self._parsed.args, selector=selector):
+            self.visit(named, selector)
+
+    def visit_objects(self, found: list[Object | UsageError], labels: frozenset[Requirement]) -> None:
+        """The objects of manifests, those with these labels: the server's labels, not the manifest's."""
+        for one in sources.resolved(found, self._parsed, self._mapper, self._client.access.namespace):
+            if isinstance(one, RawkubeError):
+                self._failed(one)
+                continue
+            try:
+                workload = Workload(one.resource, one.namespace, one.name)
+                if not labels or labels_match(labels, get_or_explain(self._client, *workload)):
+                    self._visited += 1
+                    self._show(workload)
+            except RawkubeError as error:
+                self._failed(error)
+
+    def visit(self, named: Named, selector: str) -> None:
         """Show one workload to its end, or each one of a collection."""
+        resource = named.resource
         namespace = self._client.access.namespace if resource.namespaced else ""
         try:
-            for name in [wanted.name] if wanted.name else self._names(resource, namespace, selector):
+            for name in [named.name] if named.name else self._names(resource, namespace, selector):
                 self._visited += 1
                 self._show(Workload(resource, namespace, name))
         except RawkubeError as error:
-            self._visited += 1
-            self._errors.append(error)
+            self._failed(error)
+
+    def _failed(self, error: RawkubeError) -> None:
+        self._visited += 1
+        self._errors.append(error)
 
     def _names(self, resource: Resource, namespace: str, selector: str) -> list[str]:
         query = [("labelSelector", selector)] if selector else []

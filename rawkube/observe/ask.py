@@ -7,16 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from rawkube.api.label_selector import Requirement, labels_match, parse_labels
 from rawkube.observe.derive import Keep
-from rawkube.observe.selectors import (
-    Requirement,
-    fields_match,
-    knows_fields,
-    labels_match,
-    parse_fields,
-    parse_labels,
-    pinned_name,
-)
+from rawkube.observe.selectors import fields_match, knows_fields, parse_fields, pinned_name
 from rawkube.observe.upgrades import kind_of
 
 # Parameters that change when or from where an answer comes, not what it is about.

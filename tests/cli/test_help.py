@@ -131,7 +131,9 @@ def test_a_command_line_is_read_whole() -> None:
 def test_the_defaults_of_rollout_status() -> None:
     values = read_command(["rollout", "status", "deploy/web"])[1].values
     shown = {flag.name: values[flag.name] for flag in find_topic(["rollout", "status"]).flags}
-    assert shown == {"revision": 0, "selector": "", "timeout": 0.0, "watch": True, "watch-timeout": None}
+    files = {"filename": (), "recursive": False, "kustomize": ""}
+    rest = {"revision": 0, "selector": "", "timeout": 0.0, "watch": True, "watch-timeout": None}
+    assert shown == files | rest
     assert values["request-timeout"] == "0"
 
 

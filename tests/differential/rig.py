@@ -6,7 +6,7 @@ import io
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class Ours(NamedTuple):
 class Case(NamedTuple):
     """`seen` and `kubectl_seen` are the requests in short, where they matter (None: not looked at).
 
-    `notices`: rawkube may say something on stderr although all went well.
+    `notices`: rawkube may say something on stderr although all went well. `files`: what lies in the working folder.
     """
 
     id: str
@@ -56,6 +56,7 @@ class Case(NamedTuple):
     kubectl_seen: Sequence[str] | None = None
     notices: bool = False
     list_watch: bool = False
+    files: Mapping[str, str] = {}
 
     def expected(self, program: str) -> Outcome:
         if program == RAWKUBE:
@@ -84,6 +85,9 @@ def observe(program: str, case: Case, *, here: bool = False) -> Observed:
     command = rawkube_command() if program == RAWKUBE else kubectl_command()
     feature = "false" if program == KUBECTL_LIST_WATCH else "true"
     with tempfile.TemporaryDirectory() as home, case.world() as server:
+        for name, text in case.files.items():
+            (Path(home) / name).parent.mkdir(parents=True, exist_ok=True)
+            (Path(home) / name).write_text(text)
         if here and program == RAWKUBE:
             result = run_here(case.args, server.url, Path(home))
         else:

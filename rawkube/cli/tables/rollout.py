@@ -5,7 +5,20 @@ from __future__ import annotations
 from rawkube.cli.command import Command
 from rawkube.cli.flags import Flag
 
+FILE_FLAGS = (
+    Flag(
+        "filename",
+        "f",
+        "list",
+        (),
+        "Take the objects of this manifest, directory or pattern of file names; - is stdin; repeatable.",
+        "FILE",
+    ),
+    Flag("recursive", "R", "bool", False, "Read the directories below the directories of -f, too."),
+    Flag("kustomize", "k", metavar="DIRECTORY", help="Refused: pipe what kustomize builds into -f -."),
+)
 _ROLLOUT_STATUS_FLAGS = (
+    *FILE_FLAGS,
     Flag(
         "revision",
         "",
@@ -53,13 +66,14 @@ COMMANDS: tuple[Command, ...] = (
         "Prints the state of a workload's rollout, and a line for each change, until it is done. When a new "
         "rollout begins meanwhile, the new one is followed, unless --revision names the one that is meant. "
         "Several workloads are followed one after the other. The lines are those of kubectl.",
-        "(TYPE NAME... | TYPE/NAME... | TYPE [-l SELECTOR])",
+        "(TYPE NAME... | TYPE/NAME... | TYPE [-l SELECTOR] | -f FILE)",
         (
             ("Wait until a Deployment is rolled out", "rollout status deployment/web"),
             ("At most five minutes, in another namespace", "rollout status deploy web -n demo --timeout=5m"),
             ("Show where it is, and wait for nothing", "rollout status deployment/web --watch=false"),
             ("A Deployment, then a StatefulSet", "rollout status deployment/web statefulset/db"),
             ("All DaemonSets with a label", "rollout status daemonset -l app=agent"),
+            ("What a manifest holds", "rollout status -f app.yaml"),
         ),
         _ROLLOUT_STATUS_FLAGS,
         (
