@@ -37,6 +37,7 @@ PURE = {
     "wire/websocket.py",
     "remotecommand/channels.py",
     "remotecommand/go_json.py",
+    "remotecommand/life_signs.py",
     "remotecommand/copy_names.py",
     "remotecommand/copy_report.py",
     "remotecommand/detach.py",

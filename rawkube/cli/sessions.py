@@ -17,10 +17,11 @@ from rawkube.cli.output import Output, die_of
 from rawkube.errors import RawkubeError, TransportError, UsageError
 from rawkube.remotecommand import protocols
 from rawkube.remotecommand.channels import Channels
+from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.protocols import Protocol
 from rawkube.remotecommand.request import Streams, query
 from rawkube.remotecommand.result import Result
-from rawkube.remotecommand.session import Local, Session, StdinEnded, Timing
+from rawkube.remotecommand.session import Local, Session, StdinEnded
 from rawkube.remotecommand.target import Target
 from rawkube.remotecommand.terminal import Mode, RawMode, Resizes, Stopped, StopSignals, is_terminal, size
 

@@ -12,11 +12,11 @@ from rawkube.api.client import ApiClient
 from rawkube.api.paths import resource_path
 from rawkube.api.upgrade import Upgraded, upgrade
 from rawkube.errors import RawkubeError, UsageError
+from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.protocols import OFFERED, STDOUT, V5, Protocol
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.request import Streams, query
 from rawkube.remotecommand.result import Result
-from rawkube.remotecommand.session import Timing
 from rawkube.remotecommand.source import check_source
 from rawkube.remotecommand.target import Target, find, read_word
 

@@ -16,11 +16,11 @@ from rawkube.api.client import ApiClient
 from rawkube.errors import RawkubeError, WaitTimeout
 from rawkube.gotext import one_line
 from rawkube.remotecommand.call import ask
+from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.protocols import OFFERED, STDERR, STDOUT, Protocol
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.request import Streams
 from rawkube.remotecommand.result import ExitCode, Result
-from rawkube.remotecommand.session import Timing
 from rawkube.remotecommand.target import Target
 
 LONGEST_LINE = 256 * 1024

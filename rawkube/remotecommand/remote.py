@@ -24,11 +24,11 @@ from typing import Self
 from rawkube.api.upgrade import Upgraded
 from rawkube.duration import format_duration
 from rawkube.errors import RawkubeError, TransportError, WaitTimeout
-from rawkube.remotecommand import protocols
+from rawkube.remotecommand import life_signs, protocols
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output
+from rawkube.remotecommand.life_signs import GRACE, SIGN_OF_LIFE, SILENCE, UNANSWERED, LifeSigns, Timing
 from rawkube.remotecommand.protocols import Protocol
 from rawkube.remotecommand.result import Result
-from rawkube.remotecommand.session import SIGN_OF_LIFE, Timing
 from rawkube.remotecommand.source import as_bytes, check_source, messages, pieces
 
 MAX_UNREAD = 16 * 1024 * 1024
@@ -36,8 +36,7 @@ MAX_UNREAD = 16 * 1024 * 1024
 
 _MAX_UNSENT = 256 * 1024
 _READ = 256 * 1024
-# For how long, in seconds, a server's answer to the close is awaited; and where there is no time left.
-_CLOSING = 2.0
+# For how long, in seconds, a server's answer to the close is awaited where there is no time left.
 _HURRIED = 0.2
 # How long the source may take, in seconds, before the socket is looked at again.
 _DRAWING = 0.01
@@ -75,7 +74,6 @@ class RemoteCommand:
         self._channels = Channels(protocol, tty=tty)
         self._takes_stdin = stdin
         self._tty = tty
-        self._timing = timing
         self._clock = clock
         self._timeout = timeout
         self._deadline = None if timeout is None else (clock() if since is None else since) + timeout
@@ -85,8 +83,8 @@ class RemoteCommand:
         self._unread_bytes = 0
         self._source: Iterator[bytes] | None = None
         self._close_code = 0
-        self._close_by = 0.0
-        self._left = self._heard = self._pinged = self._told = clock()
+        self._left = clock()
+        self._life = LifeSigns(timing, self._left)
         self._selector: selectors.BaseSelector | None = selectors.DefaultSelector()
         self._selector.register(self._stream, selectors.EVENT_READ)
         self._take(self._channels.feed(upgraded.data))
@@ -186,7 +184,7 @@ class RemoteCommand:
 
         It is not awaited beyond the time that the command has, except for 0.2 s.
         """
-        self._leave(_CLOSING)
+        self._leave(life_signs.CLOSING)
 
     def _leave(self, patience: float) -> None:
         try:
@@ -195,9 +193,9 @@ class RemoteCommand:
                 if self._takes_stdin and self._channels.protocol.half_close:
                     self._queue(self._channels.close_stdin())
                 self._close()
-                self._close_by = min(self._close_by, self._end_of(patience))
+                self._life.close_by = min(self._life.close_by, self._end_of(patience))
                 while not self._channels.closed:
-                    self._step(self._close_by)
+                    self._step(self._life.close_by)
                     self._unread.clear()
             self._finish(patience)
         finally:
@@ -216,7 +214,7 @@ class RemoteCommand:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         ending = kind is not None and not issubclass(kind, Exception | GeneratorExit)
-        self._leave(_HURRIED if ending else _CLOSING)
+        self._leave(_HURRIED if ending else life_signs.CLOSING)
 
     # One round: send what is taken, read what is there.
 
@@ -246,17 +244,10 @@ class RemoteCommand:
 
     def _come_back(self) -> None:
         """The time that the caller has spent elsewhere is not the server's silence."""
-        away = self._clock() - self._left
-        self._heard += away
-        self._told += away
+        self._life.away(self._clock() - self._left)
 
     def _wait(self, until: float | None) -> float | None:
-        timing = self._timing
-        end = min(self._pinged + timing.ping_interval, self._heard + timing.ping_timeout)
-        if self._close_by:
-            end = min(end, self._close_by)
-        elif self._channels.holds_status:
-            end = min(end, self._told + timing.status_grace)
+        end = self._life.next(has_status=self._channels.holds_status)
         end = end if until is None else min(end, until)
         return None if end == math.inf else max(0.0, end - self._clock())
 
@@ -303,7 +294,7 @@ class RemoteCommand:
             # Nobody takes input any more. What the server has said before may still be readable.
             self._drop_unsent()
         if before - self._unsent_bytes > SIGN_OF_LIFE:
-            self._heard = self._clock()
+            self._life.heard = self._clock()
         return sent
 
     def _drop_unsent(self) -> None:
@@ -322,7 +313,7 @@ class RemoteCommand:
             if data is None:
                 return
             read += len(data)
-            self._heard = self._clock()
+            self._life.heard = self._clock()
             self._take(self._channels.feed(data) if data else self._channels.eof())
 
     def _take(self, events: list[Event]) -> None:
@@ -330,11 +321,11 @@ class RemoteCommand:
             if isinstance(event, Output):
                 self._unread.append(event)
                 self._unread_bytes += len(event.data)
-                self._told = self._heard
+                self._life.told = self._life.heard
             elif isinstance(event, Closed):
                 self._close_code = event.code
         if not events:
-            self._told = self._heard  # a part of the status; pongs are events
+            self._life.told = self._life.heard  # a part of the status; pongs are events
         if self._channels.closed:
             self._close_code = self._close_code or getattr(self._channels.result(), "close_code", 0) or 1006
             self._source = None
@@ -343,28 +334,26 @@ class RemoteCommand:
     def _keep_alive(self, now: float) -> None:
         if self._channels.closed:
             return
-        if self._close_by and now >= self._close_by:
+        due = self._life.due(now, has_status=self._channels.holds_status)
+        if due == UNANSWERED:
             self._take(self._channels.eof())
-        elif now - self._heard >= self._timing.ping_timeout:
+        elif due == SILENCE:
             self._take(self._channels.eof(f"read tcp {self._stream.names}: i/o timeout"))
-        elif self._channels.holds_status and now - self._told >= self._timing.status_grace:
+        elif due == GRACE:
             self._close()
-        if now - self._pinged >= self._timing.ping_interval:
-            self._pinged = now
-            if not self._unsent:
-                self._queue(self._channels.ping())
-                self._flush()
+        if self._life.must_ping(now) and not self._unsent:
+            self._queue(self._channels.ping())
+            self._flush()
 
     def _close(self) -> None:
-        if not self._close_by:
+        if self._life.closing(self._clock()):
             self._queue(self._channels.close(1000))
-            self._close_by = self._clock() + _CLOSING
 
-    def _finish(self, patience: float = _CLOSING) -> None:
+    def _finish(self, patience: float = life_signs.CLOSING) -> None:
         """Send the answer to the close, if the socket takes it soon, and let the connection go."""
         if self._selector is None:
             return
-        end = min(self._close_by or math.inf, self._end_of(patience))
+        end = min(self._life.close_by or math.inf, self._end_of(patience))
         try:
             while self._unsent and self._stream.send_by(self._unsent[0], end):
                 self._unsent.popleft()

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from rawkube.errors import TransportError
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output, Ping, Pong, Violation
+from rawkube.remotecommand.life_signs import CLOSING, GRACE, SIGN_OF_LIFE, SILENCE, UNANSWERED, LifeSigns, Timing
 from rawkube.remotecommand.protocols import STDOUT
 from rawkube.remotecommand.pump import Wakeup, Writer
 from rawkube.remotecommand.result import Result
@@ -28,26 +29,9 @@ from rawkube.wire.stream import Stream
 STDIN_PIECE = 32 * 1024
 """The most of stdin that one message carries, in bytes (as kubectl)."""
 
-SIGN_OF_LIFE = 1024
-"""Input of more bytes than this that the connection takes proves life, as a received frame does: a slow line is no
-dead one. Pings are smaller: into a dead connection's buffer they would go for long."""
-
 _READ = 256 * 1024
 _READS_IN_A_ROW = 16
-_CLOSING = 2.0
 _LONGEST_WAIT = 3600.0
-
-
-class Timing(NamedTuple):
-    """Seconds; `math.inf` is never.
-
-    `ping_timeout`: how long the server may say nothing at all. `status_grace`: how long it may stay open and silent
-    after the command's status.
-    """
-
-    ping_interval: float = 5.0
-    ping_timeout: float = 60.0
-    status_grace: float = 10.0
 
 
 class Local(NamedTuple):
@@ -86,7 +70,6 @@ class Session:
         self._channels = channels
         self._local = local
         self._early = data
-        self._timing = timing
         self._on_stdin_end = on_stdin_end
         self._clock = clock
         self._unsent = memoryview(b"")
@@ -94,9 +77,9 @@ class Session:
         self._outputs = {STDOUT: Writer(local.stdout)}
         self._stderr = Writer(local.stderr)
         self._wakeup = Wakeup()
-        self._heard = self._pinged = self._told = self._woken = clock()
+        self._woken = clock()
+        self._life = LifeSigns(timing, self._woken)
         self._has_status = False
-        self._close_by = 0.0
 
     # The whole of it.
 
@@ -143,7 +126,7 @@ class Session:
         ready = {key.fd: mask for key, mask in selector.select(timeout)}
         now = self._clock()
         if now - self._woken > timeout + 1.0:
-            self._heard = now  # this process was stopped (Ctrl-Z): nobody listened
+            self._life.heard = now  # this process was stopped (Ctrl-Z): nobody listened
         self._woken = now
         self._write_outputs(ready)
         if self._wakeup.fileno() in ready:
@@ -185,14 +168,8 @@ class Session:
 
     def _timeout(self) -> float:
         now = self._clock()
-        ends = [now + _LONGEST_WAIT, self._pinged + self._timing.ping_interval]
-        if not self._stalled:
-            ends.append(self._heard + self._timing.ping_timeout)
-            if self._close_by:
-                ends.append(self._close_by)
-            elif self._has_status:
-                ends.append(self._told + self._timing.status_grace)
-        return max(0.0, min(ends) - now)
+        due = self._life.next_ping if self._stalled else self._life.next(has_status=self._has_status)
+        return max(0.0, min(due - now, _LONGEST_WAIT))
 
     # The socket.
 
@@ -205,7 +182,7 @@ class Session:
                 return
             if data is None:
                 return
-            self._heard = self._clock()
+            self._life.heard = self._clock()
             self._take(self._channels.feed(data) if data else self._channels.eof())
             if self._channels.closed or self._stalled:
                 return
@@ -221,7 +198,7 @@ class Session:
         if not self._has_status and self._channels.holds_status:
             self._has_status = told = True
         if told:
-            self._told = self._heard
+            self._life.told = self._life.heard
 
     def _writer_of(self, channel: int) -> Writer:
         return self._outputs.get(channel, self._stderr)
@@ -240,7 +217,7 @@ class Session:
                 while self._unsent and (taken := self._stream.send_now(self._unsent)):
                     self._unsent = self._unsent[taken:]
                     if taken > SIGN_OF_LIFE:
-                        self._heard = self._clock()
+                        self._life.heard = self._clock()
         except TransportError:
             # Nobody takes input any more. What the server has said before may still be readable.
             self._unsent = memoryview(b"")
@@ -251,7 +228,7 @@ class Session:
         self._queue(self._channels.data_to_send())
         if self._unsent:
             try:
-                self._stream.send_by(self._unsent, self._clock() + _CLOSING)
+                self._stream.send_by(self._unsent, self._clock() + CLOSING)
             except TransportError:
                 pass
             self._unsent = memoryview(b"")
@@ -301,23 +278,21 @@ class Session:
 
     def _keep_alive(self, now: float) -> None:
         if self._stalled:
-            self._heard = self._told = now  # it is this side that does not listen
-        elif self._close_by and now >= self._close_by:
+            self._life.listening_since(now)
+        due = "" if self._stalled else self._life.due(now, has_status=self._has_status)
+        if due == UNANSWERED:
             self._take(self._channels.eof())
-        elif now - self._heard >= self._timing.ping_timeout:
+        elif due == SILENCE:
             self._take(self._channels.eof(f"read tcp {self._stream.names}: i/o timeout"))
-        elif self._has_status and now - self._told >= self._timing.status_grace:
+        elif due == GRACE:
             self._close()
-        if now - self._pinged >= self._timing.ping_interval:
-            self._pinged = now
-            if not self._unsent:
-                self._queue(self._channels.ping())
-                self._flush()
+        if self._life.must_ping(now) and not self._unsent:
+            self._queue(self._channels.ping())
+            self._flush()
 
     def _close(self) -> None:
-        if not self._close_by:
+        if self._life.closing(self._clock()):
             self._queue(self._channels.close(1000))
-            self._close_by = self._clock() + _CLOSING
 
 
 class _Undisturbed:

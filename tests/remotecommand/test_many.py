@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rawkube.api.client import ApiClient
 from rawkube.errors import UpgradeRefused
 from rawkube.kubeconfig.access import Access
-from rawkube.remotecommand import remote
+from rawkube.remotecommand import life_signs
 from rawkube.remotecommand.many import Ended, Job, LineCutter, Lines, label_of, run_many
 from rawkube.remotecommand.result import ExitCode, NoStatus, Success
 from rawkube.remotecommand.target import Target
@@ -199,7 +199,7 @@ def test_a_caller_that_stops_ends_the_commands() -> None:
 
 
 def test_a_caller_that_stalls_stalls_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_CLOSING", 0.05)
+    monkeypatch.setattr(life_signs, "CLOSING", 0.05)
     sent = 0
 
     def flood(far: Far) -> None:

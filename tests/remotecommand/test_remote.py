@@ -12,13 +12,13 @@ from rawkube.api.client import ApiClient
 from rawkube.api.upgrade import Upgraded
 from rawkube.errors import StatusError, UpgradeRefused, UsageError, WaitTimeout
 from rawkube.kubeconfig.access import Access
-from rawkube.remotecommand import remote
+from rawkube.remotecommand import life_signs, remote
 from rawkube.remotecommand.call import CommandFailed, Completed, exec, open_exec
 from rawkube.remotecommand.channels import NoHalfClose, Output
+from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.protocols import V1, V4, V5, Protocol
 from rawkube.remotecommand.remote import OutputNotRead, RemoteCommand
 from rawkube.remotecommand.result import ExitCode, Failure, Interrupted, NoStatus, Success
-from rawkube.remotecommand.session import Timing
 from rawkube.wire.stream import Stream
 from tests.support.script import failure
 from tests.support.server import PeerGone
@@ -359,7 +359,7 @@ def test_an_exception_inside_closes_the_connection_too(pair: tuple[Far, Upgraded
 
 
 def test_a_server_that_takes_no_notice_is_left(pair: tuple[Far, Upgraded], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_CLOSING", 0.05)
+    monkeypatch.setattr(life_signs, "CLOSING", 0.05)
     _, upgraded = pair
     with RemoteCommand(upgraded) as command:
         pass
@@ -421,7 +421,7 @@ def test_input_after_the_end_is_dropped(pair: tuple[Far, Upgraded]) -> None:
 
 
 def test_time_is_over_while_nothing_is_taken(pair: tuple[Far, Upgraded], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_CLOSING", 0.05)
+    monkeypatch.setattr(life_signs, "CLOSING", 0.05)
     _, upgraded = pair
     with RemoteCommand(upgraded, timeout=0.1) as command, pytest.raises(WaitTimeout):
         command.write(bytes(LOTS))

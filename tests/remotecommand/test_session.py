@@ -21,8 +21,9 @@ import pytest
 
 from rawkube.remotecommand import protocols
 from rawkube.remotecommand.channels import Channels
+from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.result import INCOMPLETE, Result
-from rawkube.remotecommand.session import STDIN_PIECE, Local, Session, StdinEnded, Timing
+from rawkube.remotecommand.session import STDIN_PIECE, Local, Session, StdinEnded
 from rawkube.remotecommand.terminal import Resizes, Stopped, StopSignals
 from rawkube.wire.stream import Stream
 from tests.support.server import Peer, PeerGone
