@@ -2,15 +2,15 @@
 
     TYPE                    every object of the type            TYPE1,TYPE2    of several types
     TYPE NAME…              some objects of the type            TYPE1,TYPE2 NAME…   every pair, type by type
-    TYPE/NAME…              objects of any types
+    TYPE/NAME…              objects of any types                CATEGORY           every object of each member
 
-What a TYPE means is not decided here (see `rawkube.api.builtin`, and discovery for the rest). The order of
-the checks and the texts are those of k8s.io/cli-runtime (`resource.Builder`), kubectl 1.37.
+What a TYPE means is not decided here (see `rawkube.api.mapper`). The order of the checks and the texts are those of
+k8s.io/cli-runtime (`resource.Builder`), kubectl 1.37.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from rawkube.errors import UsageError
@@ -24,16 +24,36 @@ class Wanted(NamedTuple):
     name: str = ""
 
 
+class EmptyName(UsageError):
+    """A name is empty (`TYPE ""`). `type`: the type as typed, for a mapper: that it is unknown is said first."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("resource name may not be empty")
+        self.type = kind
+
+
 def split_types(word: str) -> list[str]:
     """The types of `TYPE1,TYPE2`, each once, in order. Empty parts stay (they are unknown types later)."""
     return list(dict.fromkeys(word.split(",")))
 
 
-def parse_arguments(args: Sequence[str], *, selector: str = "", program: str = "rawkube") -> list[Wanted]:
+def _no_members(word: str) -> Sequence[str]:
+    return ()
+
+
+def parse_arguments(
+    args: Sequence[str],
+    *,
+    selector: str = "",
+    program: str = "rawkube",
+    expand: Callable[[str], Sequence[str]] = _no_members,
+) -> list[Wanted]:
     """What positional arguments ask for, in the order in which it is to be done; duplicates stay.
 
-    `selector`: the value of `-l` as typed; white space alone is no selector. `program`: the name of the
-    command in an error's example. A comma in a NAME is literal. Raises UsageError.
+    `selector`: the value of `-l` or `--field-selector` as typed; white space alone is no selector. `program`: the
+    name of the command in an error's example. `expand`: the members of a category, as types; empty for a word that
+    is none. Categories are looked for among the types of the first argument, unless these stand in pairs with names
+    (`all/a`, `all,pods a`). A comma in a NAME is literal. Raises UsageError, and what `expand` raises.
     """
     if not args:
         raise UsageError("required resource not specified")
@@ -41,9 +61,9 @@ def parse_arguments(args: Sequence[str], *, selector: str = "", program: str = "
     slashes = sum("/" in word for word in words)
     if slashes not in (0, len(words)):
         raise UsageError(_mixed(program))
-    wanted = [_split_pair(word) for word in words] if slashes else _type_and_names(words)
+    wanted = [_split_pair(word) for word in words] if slashes else _type_and_names(words, selector, expand)
     if selector.strip():
-        _check_selector(wanted, pairs=bool(slashes))
+        _check_selector(named=len(words) > 1, pairs=bool(slashes))
     return wanted
 
 
@@ -73,21 +93,28 @@ def _split_pair(word: str) -> Wanted:
     return Wanted(kind, name)
 
 
-def _type_and_names(words: Sequence[str]) -> list[Wanted]:
-    types = split_types(words[0])
+def _type_and_names(words: Sequence[str], selector: str, expand: Callable[[str], Sequence[str]]) -> list[Wanted]:
+    types = split_types(",".join(",".join(expand(word)) or word for word in words[0].split(",")))
     if len(words) == 1:
         return [Wanted(kind) for kind in types]
-    for name in words[1:]:
-        if not name:
-            raise UsageError("resource name may not be empty")
+    if len(types) > 1 and not selector.strip():
+        raise UsageError("you must specify only one resource")
+    if not all(words[1:]) and not selector.strip():
+        raise EmptyName(types[0])
     return [Wanted(types[0], name) for name in words[1:]]
 
 
-def _check_selector(wanted: Sequence[Wanted], *, pairs: bool) -> None:
+def _check_selector(*, named: bool, pairs: bool) -> None:
     if pairs:
         raise UsageError("selectors and the all flag cannot be used when passing resource/name arguments")
-    if any(want.name for want in wanted):
+    if named:
         raise UsageError("name cannot be provided when a selector is specified")
+
+
+def check_across_namespaces(wanted: Iterable[tuple[bool, str]]) -> None:
+    """What `-A` rules out: the name of an object in a namespace. `wanted`: (whether it is namespaced, name)."""
+    if any(namespaced and name for namespaced, name in wanted):
+        raise UsageError("a resource cannot be retrieved by name across all namespaces")
 
 
 def check_name(name: str) -> None:

@@ -25,13 +25,16 @@ from rawkube.kubeconfig import server_url
 from rawkube.kubeconfig.access import Access
 from rawkube.kubeconfig.credentials import Credentials
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions
-from rawkube.wire.http import Request, Response
+from rawkube.wire.http import BODY_LIMIT, Request, Response
 from rawkube.wire.pool import Pool
 from rawkube.wire.tap import Tap
 
 RETRIES = 10
 """How often a request is repeated when the server asks for it, or when a GET's connection breaks (client-go)."""
 
+
+LARGEST_LIST = 1 << 30
+"""Bytes of a LIST's answer at most; of any other one it is the wire's `BODY_LIMIT`."""
 
 LONG_WAIT = 5.0
 """Seconds; a person is told of a wait that is longer."""
@@ -198,7 +201,7 @@ class ApiClient:
         if not 200 <= response.status <= 206:
             raise self.failure(response, verb=verb, resource=resource, name=name)
         try:
-            body = response.read()
+            body = response.read(LARGEST_LIST if verb == "list" else BODY_LIMIT)
         except ConnectionLost as error:
             # client-go's text: the connection broke inside the body.
             text = f"unexpected error when reading response body. Please retry. Original error: {error}"
@@ -233,10 +236,18 @@ class ApiClient:
             name=name,
         )
 
-    def get(self, resource: Resource, namespace: str, name: str, *, deadline: float | None = None) -> Object:
+    def get(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        accept: str = "application/json, */*",
+        deadline: float | None = None,
+    ) -> Object:
         """One object. Raises StatusError, TransportError, DecodeError."""
         path = resource_path(resource, namespace, name)
-        with self.send("GET", path, accept="application/json, */*", deadline=deadline) as response:
+        with self.send("GET", path, accept=accept, deadline=deadline) as response:
             return self.read_object(response, verb="get", resource=resource, name=name)
 
     def list(
@@ -246,17 +257,41 @@ class ApiClient:
         *,
         query: Iterable[tuple[str, str]] = (),
         name: str = "",
+        accept: str = "application/json",
         deadline: float | None = None,
     ) -> Object:
         """A collection, whose items carry their `kind` and `apiVersion` (servers leave them out inside a list).
 
-        `name`: the one object that the query selects, for an error's text. Raises StatusError, TransportError,
-        DecodeError; an answer that is no list is never an empty one.
+        `name`: the one object that the query selects, for an error's text. `accept`: what the answer may be; of a
+        Table each item is a Table of one row. Raises StatusError, TransportError, DecodeError; an answer that is no
+        list is never an empty one.
         """
         path = resource_path(resource, namespace)
-        with self.send("GET", path, query, deadline=deadline) as response:
+        with self.send("GET", path, query, accept=accept, deadline=deadline) as response:
             listing = self.read_object(response, verb="list", resource=resource, name=name)
         return complete_list(listing)
+
+    def patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: bytes,
+        content_type: str,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        deadline: float | None = None,
+    ) -> Object:
+        """Change one object; the object as it is then. `content_type` says what kind of patch `body` is.
+
+        Raises StatusError, TransportError, DecodeError.
+        """
+        path = resource_path(resource, namespace, name)
+        headers = [("Content-Type", content_type)]
+        with self.send(
+            "PATCH", path, query, accept="application/json, */*", headers=headers, body=body, deadline=deadline
+        ) as response:
+            return self.read_object(response, verb="patch", resource=resource, name=name)
 
     def watch(
         self,
@@ -265,6 +300,7 @@ class ApiClient:
         *,
         query: Iterable[tuple[str, str]] = (),
         name: str = "",
+        accept: str = "application/json",
         silence: float,
         deadline: float | None = None,
     ) -> Watch:
@@ -274,7 +310,7 @@ class ApiClient:
         """
         parameters = [*query, ("watch", "true")]
         path = resource_path(resource, namespace)
-        response = self.send("GET", path, parameters, deadline=deadline)
+        response = self.send("GET", path, parameters, accept=accept, deadline=deadline)
         if response.status != 200:
             raise self.failure(response, verb="watch", resource=resource, name=name)
         response.set_silence(silence)
@@ -324,6 +360,10 @@ class Watch:
     def _explained(self, error: DecodeError) -> DecodeError:
         media = self.response.header("content-type") or "none"
         return DecodeError(str(error), detail=[*error.detail, f"Content-Type: {media}"])
+
+    def set_silence(self, seconds: float) -> None:
+        """How many further seconds without a byte end it."""
+        self.response.set_silence(seconds)
 
     def close(self) -> None:
         """End the watch; its connection is closed."""

@@ -37,6 +37,8 @@ def decode_object(body: bytes, content_type: str) -> Object:
 def complete_list(listing: Object) -> Object:
     """A list whose items carry their kind and apiVersion; `items` is always there. Raises DecodeError for no list."""
     kind = str(listing["kind"])
+    if kind == "Table":
+        return {**listing, "items": rows_of(listing)}
     items = listing.get("items")
     if not kind.endswith("List") or not isinstance(items, list | None):
         raise DecodeError(f"the server was asked for a list and sent {one_line(kind)}")
@@ -47,6 +49,22 @@ def complete_list(listing: Object) -> Object:
         if "apiVersion" in listing:
             item.setdefault("apiVersion", listing["apiVersion"])
     return {**listing, "items": items or []}
+
+
+def rows_of(table: Object) -> list[Object]:
+    """A `meta.k8s.io` Table as Tables of one row each; the `metadata` of each is that of the row's object.
+
+    Raises DecodeError where the rows are none.
+    """
+    rows = table.get("rows")
+    if not isinstance(rows, list | None) or not all(isinstance(row, dict) for row in rows or []):
+        raise DecodeError("the server sent a Table whose rows are none")
+    return [{**table, "metadata": metadata_of(_object_of(row)), "rows": [row]} for row in rows or []]
+
+
+def _object_of(row: Object) -> Object:
+    about = row.get("object")
+    return about if isinstance(about, dict) else {}
 
 
 def metadata_of(item: Object) -> dict[str, Any]:

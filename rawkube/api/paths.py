@@ -39,9 +39,9 @@ def encode_query(parameters: Iterable[tuple[str, str]]) -> str:
 def resource_path(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
     """The path of a collection, or of an object or subresource in it, without the server's prefix.
 
-    `namespace` is left out for resources without one.
+    `namespace` is left out for resources without one; empty, it is all namespaces.
     """
     root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
-    parts = ["namespaces", namespace] if resource.namespaced else []
+    parts = ["namespaces", namespace] if resource.namespaced and namespace else []
     parts += [part for part in (resource.plural, name, subresource) if part]
     return root + "".join("/" + escape_segment(part) for part in parts)

@@ -30,12 +30,20 @@ _TABLES = {
     "rollout": "rollout",
     "exec": "sessions",
     "attach": "sessions",
+    "logs": "logs",
     "cp": "sessions",
+    "get": "resources",
+    "watch": "resources",
+    "api-resources": "discovery",
+    "explain-name": "discovery",
     "replay": "tools",
+    "completion": "tools",
     "version": "tools",
     "options": "tools",
     "help": "tools",
 }
+# What no help shows.
+_HIDDEN = {"__complete": "tools"}
 FIRST_WORDS = frozenset(_TABLES)
 """What a command line of rawkube may begin with."""
 
@@ -47,9 +55,10 @@ def all_commands() -> tuple[Command, ...]:
 
 def _family(word: str) -> tuple[Command, ...]:
     """The command of that first word, and those below it; none where there is none."""
-    if word not in _TABLES:
+    found = _TABLES.get(word) or _HIDDEN.get(word)
+    if found is None:
         return ()
-    table: tuple[Command, ...] = import_module(f"rawkube.cli.tables.{_TABLES[word]}").COMMANDS
+    table: tuple[Command, ...] = import_module(f"rawkube.cli.tables.{found}").COMMANDS
     return tuple(command for command in table if command.words[0] == word)
 
 
@@ -136,7 +145,7 @@ def _takes_next(flags: Sequence[Flag], word: str) -> bool:
     if "=" in word or not (word.startswith("--") or len(word) == 2):
         return False
     flag = find_flag(flags, word)
-    return flag is None or flag.kind != "bool"
+    return flag is None or not flag.alone
 
 
 def _unknown_command(word: str) -> UsageError:

@@ -27,7 +27,8 @@ class Flag(NamedTuple):
         list, array         tuple of str, repeatable; a list is split at commas as CSV (pflag's stringSlice)
 
     `default` is the value, of that type, of a flag that is not given; `shown` stands for it in a help text.
-    `ignored`: kubectl has it, rawkube takes it and does nothing.
+    `ignored`: kubectl has it, rawkube takes it and does nothing. `bare`: the value of a flag that stands without one,
+    as a word (pflag's NoOptDefVal): such a flag never takes the next word.
     """
 
     name: str
@@ -38,6 +39,12 @@ class Flag(NamedTuple):
     metavar: str = ""
     shown: str = ""
     ignored: bool = False
+    bare: str = ""
+
+    @property
+    def alone(self) -> str:
+        """The value, as a word, of the flag without a value; empty where it needs one."""
+        return "true" if self.kind == "bool" else self.bare
 
 
 class Parsed(NamedTuple):
@@ -115,8 +122,8 @@ class _Reader:
             raise UsageError(f"unknown flag: --{one_line(name)}")
         if equals:
             self._set(flag, value)
-        elif flag.kind == "bool":
-            self._set(flag, "true")
+        elif flag.alone:
+            self._set(flag, flag.alone)
         elif words:
             self._set(flag, words.pop())
         else:
@@ -131,8 +138,8 @@ class _Reader:
             # A bare `-n=` is the value `=`, and `-w=` a bundle: pflag looks for more than one character.
             if len(letters) > 2 and letters[1] == "=":
                 return self._set(flag, letters[2:])
-            if flag.kind == "bool":
-                self._set(flag, "true")
+            if flag.alone:
+                self._set(flag, flag.alone)
                 letters = letters[1:]
             elif len(letters) > 1:
                 return self._set(flag, letters[1:])

@@ -102,7 +102,8 @@ def _flag(flag: Flag) -> str:
 
 def _name(flag: Flag) -> str:
     short = f"-{flag.short}, " if flag.short else "    "
-    return f"{short}--{flag.name}" + (f" {flag.metavar}" if flag.metavar else "")
+    value = f"[={flag.metavar}]" if flag.bare else f" {flag.metavar}" if flag.metavar else ""
+    return f"{short}--{flag.name}{value}"
 
 
 def _default(flag: Flag) -> str:

@@ -34,8 +34,12 @@ class Output:
 
         Raises RawkubeError when it cannot be written (a full disk).
         """
+        self.data(_encode(text))
+
+    def data(self, data: bytes) -> None:
+        """Bytes on stdout as they are, at once; else as write()."""
         try:
-            _write_all(self._stdout, _encode(text))
+            _write_all(self._stdout, data)
         except BrokenPipeError:
             die_of(signal.SIGPIPE)
         except OSError as error:

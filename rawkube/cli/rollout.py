@@ -111,7 +111,7 @@ class _Status:
         try:
             listing = self._client.list(resource, namespace, query=query)
         except StatusError as error:
-            raise _told_what_was_listed(error, resource, selector) from None
+            raise told_what_was_listed(error, resource, selector) from None
         return [str(metadata_of(item).get("name") or "") for item in listing["items"]]
 
     def _show(self, workload: Workload) -> None:
@@ -152,7 +152,7 @@ class _Status:
         return 0
 
 
-def _told_what_was_listed(error: StatusError, resource: Resource, selector: str) -> StatusError:
+def told_what_was_listed(error: StatusError, resource: Resource, selector: str) -> StatusError:
     """cli-runtime's words for a collection that cannot be listed (`resource.Selector`)."""
     if error.reason not in ("BadRequest", "NotFound"):
         return error

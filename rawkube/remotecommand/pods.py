@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rawkube.api.objects import Object
 from rawkube.errors import RawkubeError
-from rawkube.gotext import one_line
+from rawkube.gotext import go_quote, one_line
 
 Value = Any  # what JSON can hold
 
@@ -125,6 +125,28 @@ def rank(pod: Object) -> tuple[Any, ...]:
     )
 
 
+def best_for_logs(pods: Sequence[Object]) -> Object:
+    """The pod whose log to show, of at least one; of equally good ones the first (kubectl 1.37: `ByLogging`).
+
+    On a node; any phase but Unknown and Pending, then Unknown; ready; ready for longer; more restarts (of the worst
+    container, then of the worst sidecar); older. A missing time loses.
+    """
+    return max(pods, key=_rank_for_logs) if len(pods) > 1 else pods[0]
+
+
+def _rank_for_logs(pod: Object) -> tuple[Any, ...]:
+    ready = _ready_condition(pod)
+    return (
+        bool(_part(pod, "spec").get("nodeName")),
+        {"Unknown": -1, "Pending": -2}.get(str(_part(pod, "status").get("phase")), 0),
+        ready is not None,
+        _age_key(ready.get("lastTransitionTime")) if ready is not None else (),
+        _most_restarts(_parts(pod, "status", "containerStatuses")),
+        _most_restarts(_sidecar_statuses(pod)),
+        _age_key(_part(pod, "metadata").get("creationTimestamp")),
+    )
+
+
 def _ready_condition(pod: Object) -> Object | None:
     """The condition Ready if it is true, else None."""
     ready = (one for one in _parts(pod, "status", "conditions") if one.get("type") == "Ready")
@@ -195,6 +217,34 @@ def choose_container(pod: Object, wanted: str = "") -> Choice:
     if wanted not in (*regular, *others):
         raise NoSuchContainer(f"container {one_line(wanted)} is not valid for pod {name} out of: {_listed(pod)}")
     return Choice(wanted, None)
+
+
+def containers_for_logs(pod: Object, wanted: str = "", *, every: bool = False) -> tuple[list[str], list[str]]:
+    """The containers whose logs to show, and lines for a person about a choice that nobody had made.
+
+    `every`: all of them, init containers first. Else the container `wanted`, or the one that the pod's annotation
+    names, or the first. Raises NoSuchContainer. The rules are kubectl 1.37's (`logsForObject`).
+    """
+    if every:
+        return [
+            name for kind in ("initContainers", "containers", "ephemeralContainers") for name in _names(pod, kind)
+        ], []
+    notices = []
+    default = str(_part(pod, "metadata", "annotations").get(DEFAULT_CONTAINER) or "")
+    if default and not wanted:
+        if default in (name for kind in _KINDS for name in _names(pod, kind)):
+            return [default], []
+        name = one_line(str(_part(pod, "metadata").get("name") or ""))
+        notices.append(f"Default container name {go_quote(default)} not found in pod {name}")
+        annotations = {
+            key: value for key, value in _part(pod, "metadata", "annotations").items() if key != DEFAULT_CONTAINER
+        }
+        pod = {**pod, "metadata": {**_part(pod, "metadata"), "annotations": annotations}}
+    choice = choose_container(pod, wanted)
+    return [choice.container], notices + ([choice.notice] if choice.notice else [])
+
+
+_KINDS = ("containers", "ephemeralContainers", "initContainers")
 
 
 def _names(pod: Object, kind: str) -> list[str]:

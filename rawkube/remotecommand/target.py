@@ -152,10 +152,10 @@ def _pod_behind(client: ApiClient, thing: Object, namespace: str, timeout: float
     version = str(metadata_of(listing).get("resourceVersion") or "")
     if version:
         query.append(("resourceVersion", version))
-    return _first_to_come(client, pods, namespace, query, timeout)
+    return first_to_come(client, pods, namespace, query, timeout)
 
 
-def _first_to_come(
+def first_to_come(
     client: ApiClient, pods: Resource, namespace: str, query: list[tuple[str, str]], timeout: float
 ) -> Object:
     """The first pod that a watch tells of, in whatever phase it is."""

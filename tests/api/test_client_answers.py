@@ -26,6 +26,19 @@ from tests.support.script import Answer, failure, status
 from tests.support.server import Peer, ScriptedServer
 
 
+def test_a_patch_gives_the_object_as_it_is_then() -> None:
+    answers = [Answer(body='{"kind":"Pod","a":1}'), failure(409, "somebody was faster")]
+    with AnsweringServer(*answers) as server, Client(server.url) as client:
+        changed = client.patch(PODS, "demo", "a", b'{"a":1}', "application/json-patch+json", query=[("dryRun", "All")])
+        assert changed == {"kind": "Pod", "a": 1}
+        with pytest.raises(StatusError, match="somebody was faster"):
+            client.patch(PODS, "demo", "a", b"{}", "application/json-patch+json")
+    assert [(one.method, one.target, one.body) for one in server.asked] == [
+        ("PATCH", "/api/v1/namespaces/demo/pods/a?dryRun=All", b'{"a":1}'),
+        ("PATCH", "/api/v1/namespaces/demo/pods/a", b"{}"),
+    ]
+
+
 class TestHeaders:
     def headers(self, ask: Callable[[Client], object], **access: Any) -> dict[str, list[str]]:
         with (
@@ -47,6 +60,12 @@ class TestHeaders:
     def test_list_and_watch_want_json_alone(self) -> None:
         assert self.headers(lambda client: client.list(PODS, "demo"))["accept"] == ["application/json"]
         assert self.headers(lambda client: client.watch(PODS, "d", silence=5).close())["accept"] == ["application/json"]
+
+    def test_patch_says_what_kind_of_patch_it_is(self) -> None:
+        kind = "application/merge-patch+json"
+        found = self.headers(lambda client: client.patch(PODS, "demo", "a", b"{}", kind))
+        assert found["accept"] == ["application/json, */*"]
+        assert (found["content-type"], found["content-length"]) == ([kind], ["2"])
 
     def test_disabled_compression(self) -> None:
         assert "accept-encoding" not in self.headers(lambda client: client.list(PODS, "demo"), disable_compression=True)

@@ -82,7 +82,9 @@ class FakeClient:
         self.asked.append(f"wait {seconds:.1f}")
         self.now += seconds
 
-    def list(self, resource: Any, namespace: str, *, query: Any, name: str, deadline: Any) -> dict[str, Any]:
+    def list(
+        self, resource: Any, namespace: str, *, query: Any, name: str, deadline: Any, **more: Any
+    ) -> dict[str, Any]:
         self.asked.append("LIST")
         self.queries.append(dict(query))
         answer = self._lists.pop(0)
@@ -90,7 +92,7 @@ class FakeClient:
             raise answer
         return {"kind": "DeploymentList", "metadata": {"resourceVersion": answer}, "items": [obj(answer)]}
 
-    def get(self, resource: Any, namespace: str, name: str, *, deadline: Any) -> dict[str, Any]:
+    def get(self, resource: Any, namespace: str, name: str, *, deadline: Any, **more: Any) -> dict[str, Any]:
         self.asked.append("GET")
         answer = self._gets.pop(0)
         if isinstance(answer, Exception):
@@ -98,7 +100,7 @@ class FakeClient:
         return obj(answer)
 
     def watch(
-        self, resource: Any, namespace: str, *, query: Any, name: str, silence: float, deadline: Any
+        self, resource: Any, namespace: str, *, query: Any, name: str, silence: float, deadline: Any, **more: Any
     ) -> FakeWatch:
         parameters = dict(query)
         self.queries.append(parameters)

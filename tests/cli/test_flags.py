@@ -450,3 +450,34 @@ def test_the_errors_are_those_of_the_real_kubectl(tmp_path: Path) -> None:
             differences.append((line, theirs))
     assert not differences
     assert sum(SEE in text for text in texts) > 35
+
+
+# A flag whose value may be left out (pflag's NoOptDefVal), as kubectl's --dry-run.
+
+DRY_RUN = (Flag("dry-run", "d", default="none", bare="unchanged"), Flag("watch", "w", "bool", False))
+
+
+@pytest.mark.parametrize(
+    ("words", "value", "args"),
+    [
+        ([], "none", []),
+        (["--dry-run"], "unchanged", []),
+        (["--dry-run", "server"], "unchanged", ["server"]),
+        (["--dry-run=server"], "server", []),
+        (["--dry-run="], "", []),
+        (["-d"], "unchanged", []),
+        (["-d", "x"], "unchanged", ["x"]),
+        (["-d=client"], "client", []),
+        (["-dw"], "unchanged", []),
+        (["-wd"], "unchanged", []),
+    ],
+)
+def test_a_value_may_be_left_out(words: list[str], value: str, args: list[str]) -> None:
+    parsed = parse(DRY_RUN, words, command=COMMAND)
+    assert (parsed.values["dry-run"], parsed.args) == (value, args)
+
+
+def test_an_optional_value_is_never_the_next_letters() -> None:
+    assert parse(DRY_RUN, ["-dw"], command=COMMAND).values["watch"]
+    with pytest.raises(UsageError, match="unknown shorthand flag: 's' in -server"):
+        parse(DRY_RUN, ["-dserver"], command=COMMAND)

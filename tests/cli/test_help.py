@@ -76,11 +76,11 @@ def test_an_empty_word_is_no_command() -> None:
     [
         (["foo"], 'unknown command "foo" for "rawkube"'),
         (["foo", "-h"], 'unknown command "foo" for "rawkube"'),
-        (["get", "pods"], 'unknown command "get" for "rawkube"'),
+        (["describe", "pods"], 'unknown command "describe" for "rawkube"'),
         (["rollou"], 'unknown command "rollou" for "rawkube"\n\nDid you mean this?\n\trollout\n'),
         (["VERSION"], 'unknown command "VERSION" for "rawkube"\n\nDid you mean this?\n\tversion\n'),
         (["v"], 'unknown command "v" for "rawkube"\n\nDid you mean this?\n\tcp\n\tversion\n'),
-        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\treplay\n'),
+        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\tget\n\treplay\n'),
         (["status"], 'unknown command "status" for "rawkube"'),
         (["foo\a\udcff"], 'unknown command "foo\\a\\xff" for "rawkube"'),
         (["--context", "-x", "foo"], 'unknown command "foo" for "rawkube"'),

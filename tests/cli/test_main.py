@@ -141,7 +141,6 @@ class TestUsage:
             ("rollout status --nonsense", "error: unknown flag: --nonsense"),
             ("--nonsense", "error: unknown flag: --nonsense"),
             ("rollout status", "error: required resource not specified"),
-            ("rollout status web", 'error: the server doesn\'t have a resource type "web"'),
             ("rollout status deployment/web --revision=-1", "error: revision must be a positive integer: -1"),
             ("rollout status deployment/web --timeout=x", 'error: invalid argument "x" for "--timeout" flag'),
             ("replay", "error: replay takes one recording, and a command after --"),

@@ -17,6 +17,7 @@ FILE_FLAGS = (
     Flag("recursive", "R", "bool", False, "Read the directories below the directories of -f, too."),
     Flag("kustomize", "k", metavar="DIRECTORY", help="Refused: pipe what kustomize builds into -f -."),
 )
+_SELECTOR = Flag("selector", "l", metavar="SELECTOR", help="Take what has these labels: a=b,c!=d,e in (f,g),h,!i.")
 _ROLLOUT_STATUS_FLAGS = (
     *FILE_FLAGS,
     Flag(
@@ -27,7 +28,7 @@ _ROLLOUT_STATUS_FLAGS = (
         "Watch this revision of a Deployment only, and fail when another takes its place; 0 is the latest.",
         "N",
     ),
-    Flag("selector", "l", metavar="SELECTOR", help="Take what has these labels: a=b,c!=d,e in (f,g),h,!i."),
+    _SELECTOR,
     Flag(
         "timeout",
         "",
@@ -48,15 +49,56 @@ _ROLLOUT_STATUS_FLAGS = (
     ),
 )
 
+_OUTPUT_FLAGS = (
+    Flag("output", "o", metavar="json|name|yaml", help="Print the objects themselves, or their names only."),
+    Flag("show-managed-fields", "", "bool", False, "Keep metadata.managedFields with -o json and -o yaml."),
+)
+_PATCH_FLAGS = (
+    *FILE_FLAGS,
+    _SELECTOR,
+    Flag(
+        "field-manager",
+        default="kubectl-rollout",
+        metavar="NAME",
+        help="Who the server notes as having set the fields.",
+    ),
+    *_OUTPUT_FLAGS,
+)
+_HISTORY_FLAGS = (
+    *FILE_FLAGS,
+    _SELECTOR,
+    Flag("revision", "", "int", 0, "Show this revision with its Pod template; 0 lists all.", "N"),
+    *_OUTPUT_FLAGS,
+)
+_UNDO_FLAGS = (
+    *FILE_FLAGS,
+    _SELECTOR,
+    Flag("to-revision", "", "int", 0, "Go back to this revision; 0 is the one before the present.", "N"),
+    Flag(
+        "dry-run",
+        default="none",
+        metavar="none|client|server",
+        help="client (or no value): show what would be sent; server: send it, and have it not stored.",
+        bare="unchanged",
+    ),
+    *_OUTPUT_FLAGS,
+)
+_ARGUMENTS = "(TYPE NAME... | TYPE/NAME... | TYPE [-l SELECTOR] | -f FILE)"
+_PATCH_EXITS = (
+    ("0", "it was done to everything that was named, or nothing was selected"),
+    ("1", "it was not, to one at least"),
+)
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         ("rollout",),
-        "Follow the rollout of workloads",
+        "Follow the rollout of workloads, begin one, take one back",
         "A rollout replaces the pods of a workload by those of its newest template. Workloads are "
         "Deployments, DaemonSets and StatefulSets.",
         examples=(
             ("Wait until a DaemonSet is rolled out", "rollout status daemonset/agent"),
             ("Show where a Deployment's rollout is", "rollout status deployment/web --watch=false"),
+            ("Take back what was rolled out last", "rollout undo deployment/web"),
         ),
         group=True,
     ),
@@ -87,5 +129,68 @@ COMMANDS: tuple[Command, ...] = (
             ),
         ),
         run="rollout:rollout_status",
+    ),
+    Command(
+        ("rollout", "history"),
+        "List the revisions of workloads",
+        "Lists the revisions of each workload, by number, with what was noted as the cause of the change "
+        "(annotation kubernetes.io/change-cause); with --revision the Pod template of one. The text is kubectl's.",
+        _ARGUMENTS,
+        (
+            ("The revisions of a Deployment", "rollout history deployment/web"),
+            ("The Pod template of the third one", "rollout history deployment/web --revision=3"),
+        ),
+        _HISTORY_FLAGS,
+        (("0", "everything that was named was shown"), ("1", "a revision or an object is missing, or any other error")),
+        run="rollout_verbs:rollout_history",
+    ),
+    Command(
+        ("rollout", "undo"),
+        "Go back to an earlier revision",
+        "Gives each workload the Pod template of an earlier revision, which begins a new rollout. A paused "
+        "Deployment has to be resumed before.",
+        _ARGUMENTS,
+        (
+            ("To the revision before", "rollout undo deployment/web"),
+            ("To the third one", "rollout undo daemonset/agent --to-revision=3"),
+            ("Show the template that it would get", "rollout undo deployment/web --dry-run=client"),
+        ),
+        _UNDO_FLAGS,
+        _PATCH_EXITS,
+        run="rollout_verbs:rollout_undo",
+    ),
+    Command(
+        ("rollout", "restart"),
+        "Replace the pods of workloads by new ones",
+        "Notes the time in the Pod template of each workload (annotation kubectl.kubernetes.io/restartedAt), which "
+        "begins a new rollout.",
+        _ARGUMENTS,
+        (
+            ("One Deployment", "rollout restart deployment/web"),
+            ("Every Deployment with a label", "rollout restart deployment -l app=web"),
+        ),
+        _PATCH_FLAGS,
+        _PATCH_EXITS,
+        run="rollout_verbs:rollout_restart",
+    ),
+    Command(
+        ("rollout", "pause"),
+        "Have the changes of a Deployment wait",
+        "Sets spec.paused: what is changed in the Pod template from then on waits. Only Deployments can be paused.",
+        _ARGUMENTS,
+        (("Pause a Deployment", "rollout pause deployment/web"),),
+        _PATCH_FLAGS,
+        _PATCH_EXITS,
+        run="rollout_verbs:rollout_pause",
+    ),
+    Command(
+        ("rollout", "resume"),
+        "Have the changes of a paused Deployment happen",
+        "Takes spec.paused away: what has waited begins.",
+        _ARGUMENTS,
+        (("Resume a Deployment", "rollout resume deployment/web"),),
+        _PATCH_FLAGS,
+        _PATCH_EXITS,
+        run="rollout_verbs:rollout_resume",
     ),
 )

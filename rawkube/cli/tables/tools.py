@@ -44,6 +44,28 @@ COMMANDS: tuple[Command, ...] = (
         connects=False,
     ),
     Command(
+        ("completion",),
+        "Print what makes a shell complete rawkube's command lines",
+        "Prints a script for the shell. With it, TAB completes commands, flags and their values, kinds, contexts and, "
+        "where the server answers within half a second, the names of objects, namespaces and containers.",
+        "bash|zsh|fish",
+        (
+            ("In this bash, and with the same line in ~/.bashrc in every one", "completion bash"),
+            ("For fish", "completion fish"),
+        ),
+        exits=(("0", "printed"), ("1", "a shell that is not known")),
+        run="complete:completion",
+        connects=False,
+    ),
+    Command(
+        ("__complete",),
+        "What may stand for the last word",
+        "Called by the scripts of completion.",
+        "-- WORD...",
+        run="complete:complete",
+        connects=False,
+    ),
+    Command(
         ("version",),
         "Show the version of rawkube",
         "Prints the version of rawkube and of what it runs on. No server is asked.",

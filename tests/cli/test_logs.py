@@ -1,0 +1,187 @@
+"""`logs` as a command: its own texts, what it does beyond kubectl, and a recording of a real server."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from rawkube.cli.go_time import parse_rfc3339
+from rawkube.cli.main import main
+from rawkube.cli.output import Output
+from rawkube.errors import UsageError
+from rawkube.remotecommand.log_target import Choice, sources_of_pods
+from rawkube.remotecommand.logs import Wanted, log_query
+from tests.support.logs_server import Log, LogsServer, Reply, answers, line
+from tests.support.pods_server import a_pod, statuses, terminated
+from tests.support.recordings import FIXTURES, exchanges
+from tests.support.run import environment, rawkube_command, run, start
+from tests.support.script import failure
+
+RECORDING = FIXTURES / "verbs" / "logs.jsonl"
+
+
+class Shown(NamedTuple):
+    stdout: bytes
+    stderr: list[str]
+    code: int
+
+
+def logs(args: Sequence[str], home: Path, pods: Sequence[Any], logs: Mapping[str, Sequence[Reply]]) -> Shown:
+    out, err = io.BytesIO(), io.BytesIO()
+    with LogsServer(pods, logs) as server:
+        config = environment(home, server.url)["KUBECONFIG"]
+        code = main(["--kubeconfig", config, "logs", *args], out=Output(out, err))
+    return Shown(out.getvalue(), err.getvalue().decode().splitlines(), code)
+
+
+def ended(name: str, *containers: str, **labels: str) -> dict[str, Any]:
+    return a_pod(name, *(containers or ("main",)), labels=labels, status=statuses(state=terminated(0)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-08-30T06:00:00Z", "2024-08-30T06:00:00Z"),
+        ("2024-08-30T06:00:00.999Z", "2024-08-30T06:00:00Z"),
+        ("2024-08-30T06:00:00,9Z", "2024-08-30T06:00:00Z"),
+        ("2024-08-30T6:00:00Z", "2024-08-30T06:00:00Z"),
+        ("2024-01-01T00:30:00+01:00", "2023-12-31T23:30:00Z"),
+        ("2024-02-29T23:30:00-00:30", "2024-03-01T00:00:00Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_a_time(text: str, expected: str) -> None:
+    assert parse_rfc3339(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
+        ("2023-02-29T00:00:00Z", ": day out of range"),
+        ("2024-08-30T06:60:00Z", ": minute out of range"),
+        ("2024-08-30T06:00:60Z", ": second out of range"),
+        ("2024-08-30T25:00:00Z", ": hour out of range"),
+        ("2024-08-30T06:00:00+25:00", ": time zone offset hour out of range"),
+        ("2024-08-30T06:00:00Z ", ': extra text: " "'),
+        ("2024-08-30 06:00:00Z", ' as "2006-01-02T15:04:05Z07:00": cannot parse " 06:00:00Z" as "T"'),
+        ("2024-8-30T06:00:00Z", ' as "2006-01-02T15:04:05Z07:00": cannot parse "8-30T06:00:00Z" as "01"'),
+    ],
+)
+def test_no_time(text: str, why: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_rfc3339(text)
+    assert str(caught.value) == f'parsing time "{text}"{why}'
+
+
+def test_a_cut_log_is_exit_code_1_with_the_reason(tmp_path: Path) -> None:
+    shown = logs(["web"], tmp_path, [ended("web")], {"web/main": [Log([line(0, "hello")]).breaks(4)]})
+    assert shown == (
+        b"hell",
+        [
+            "the log of pod/web/main is not whole: the server's answer did not come to its end",
+            "error: unexpected EOF",
+        ],
+        1,
+    )
+
+
+def test_a_followed_log_is_taken_up_again(tmp_path: Path) -> None:
+    log = Log([line(1, "one"), line(2, "two"), line(3, "three")])
+    shown = logs(["-f", "web", "--prefix"], tmp_path, [ended("web")], {"web/main": [log.breaks(50), log]})
+    assert shown == (
+        b"[pod/web/main] one\n[pod/web/main] two\n[pod/web/main] three\n",
+        ["the log of pod/web/main broke off (unexpected EOF): taken up again from 2026-11-30T10:00:01Z"],
+        0,
+    )
+
+
+def test_followed_logs_do_not_mix_within_a_line(tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    world = {f"{name}/main": [Log([line(at % 60, name * 300) for at in range(200)], piece=100)] for name in names}
+    pods = [ended(name, app="x") for name in names]
+    shown = logs(["-f", "-l", "app=x", "--tail=-1"], tmp_path, pods, world)
+    assert sorted(shown.stdout.split()) == sorted((name * 300).encode() for name in names for _ in range(200))
+    assert (shown.stderr, shown.code) == ([], 0)
+
+
+def test_a_line_without_an_end_is_not_continued_by_another_log(tmp_path: Path) -> None:
+    pods = [ended(name, app="x") for name in ("a", "b", "c")]
+    world = {f"{name}/main": [Log([line(0, name, end=b"")])] for name in ("a", "b", "c")}
+    shown = logs(["-f", "-l", "app=x"], tmp_path, pods, world)
+    assert sorted(shown.stdout.split(b"\n")) == [b"a", b"b", b"c"]
+
+
+def test_one_of_several_fails(tmp_path: Path) -> None:
+    pods = [ended("a", app="x"), ended("b", app="x")]
+    world: dict[str, Sequence[Reply]] = {
+        "a/main": [Log([line(0, "a")], "hang")],
+        "b/main": [answers(failure(403, "no logs for you"))],
+    }
+    shown = logs(["-f", "-l", "app=x"], tmp_path, pods, world)
+    assert (shown.stderr[-1], shown.code) == ("Error from server (Forbidden): no logs for you", 1)
+    world["a/main"] = [Log([line(0, "a")])]
+    shown = logs(["-f", "-l", "app=x", "--ignore-errors"], tmp_path / "again", pods, world)
+    assert sorted(shown.stdout.split(b"\n")) == [b"", b"a", b"error: no logs for you"]
+    assert (shown.stderr, shown.code) == ([], 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("pods", [["a"], ["a", "b"]])
+def test_a_signal_ends_it_as_it_ends_kubectl(number: signal.Signals, pods: list[str], tmp_path: Path) -> None:
+    world = {f"{name}/main": [Log([line(0, "a")], "hang")] for name in pods}
+    server = LogsServer([ended(name, app="x") for name in pods], world)
+    args = ("logs", "-f", "-l", "app=x")
+    with server, start(rawkube_command(), *args, url=server.url, home=tmp_path) as running:
+        assert running.read_line() == "a\n"
+        running.send(number)
+        ended_so = running.wait()
+    assert (ended_so.stderr, ended_so.code) == ("", 1)
+
+
+def test_a_closed_stdout_is_a_quiet_end(tmp_path: Path) -> None:
+    log = Log([line(at % 60, "x" * 100) for at in range(20_000)])
+    with LogsServer([ended("web")], {"web/main": [log]}) as server:
+        command = " ".join([sys.executable, "-m", "rawkube", "logs", "web"])
+        result = run(["sh", "-c", f"{command} | head -n 1"], url=server.url, home=tmp_path)
+    assert (result.stdout, result.stderr) == ("x" * 100 + "\n", "")
+
+
+# What kubectl asked a real server for.
+
+
+def recorded(path: str) -> Any:
+    (found,) = (each for each in exchanges(RECORDING) if each.path == path)
+    return found
+
+
+def test_the_recorded_requests_of_all_containers() -> None:
+    import json
+
+    pod = json.loads(recorded("/api/v1/namespaces/demo/pods/multi").body)
+    notes: list[str] = []
+    found = sources_of_pods([pod], "demo", Choice(all_containers=True), notes.append)
+    asked = [dict(log_query(source.container, Wanted(tail=3))) for source in found]
+    queries = [each.query for each in exchanges(RECORDING) if each.path.endswith("/pods/multi/log")]
+    assert sorted(asked, key=str) == sorted(queries, key=str)
+    (chosen,) = sources_of_pods([pod], "demo", Choice(), notes.append)
+    assert (chosen.container, notes) == ("second", [])
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "code"),
+    [
+        ("multi -n demo --all-containers --tail=3", "", 0),
+        ("nope -n demo", 'error: error from server (NotFound): pods "nope" not found in namespace "demo"', 1),
+    ],
+)
+def test_against_the_recording(words: str, last: str, code: int, tmp_path: Path) -> None:
+    command = [*rawkube_command(), "replay", str(RECORDING), "--speed=max", "--", "logs", *words.split()]
+    result = run(command, url="http://127.0.0.1:1", home=tmp_path)
+    assert (result.stdout, result.last, result.code) == ("", last, code)
