@@ -3,11 +3,14 @@
     RawkubeError
     ├── UsageError            a command line that cannot be read
     ├── ConfigError           a kubeconfig that cannot be read, or asks for what cannot be
+    │   └── PreferencesError      a kuberc that cannot be read, or contradicts itself
     ├── TransportError        no usable answer came
     │   ├── ResolveError          the name has no address
     │   ├── ConnectError          no connection to any address
     │   │   └── ConnectionRefused     somebody answered: nobody listens there
     │   ├── TLSError              the handshake failed
+    │   ├── CredentialError       whoever is asked for the user's credential gave none
+    │   ├── ProxyError            a proxy does not let the connection through
     │   ├── DeadlineExceeded      a step took longer than it may
     │   ├── ConnectionLost        the connection ended before the answer did
     │   └── ProtocolError         what came is not what HTTP/1.1 allows, or is larger than the bound
@@ -65,6 +68,10 @@ class ConfigError(RawkubeError):
         self.in_configuration = in_configuration
 
 
+class PreferencesError(ConfigError):
+    """A kuberc that cannot be read, or whose rules for credential plugins contradict themselves."""
+
+
 class TransportError(RawkubeError):
     """No usable answer came. The text is the innermost cause, as Go words it where Go has words for it.
 
@@ -92,10 +99,33 @@ class TLSError(TransportError):
     """The TLS handshake failed: `detail` says what was wrong with which certificate."""
 
 
+class CredentialError(TransportError):
+    """The credential plugin (or whoever else is asked for the user's credential) gave none that can be used.
+
+    `help`: further lines that belong below the error, where kubectl has them (how to install the plugin). Nothing
+    of what the plugin printed is in the text.
+    """
+
+    def __init__(self, text: str, *, help: Iterable[str] = (), detail: Iterable[str] = ()) -> None:
+        super().__init__(text, detail=detail)
+        self.help: tuple[str, ...] = tuple(help)
+
+
+class ProxyError(TransportError):
+    """A proxy does not let the connection through: `detail` holds what it said.
+
+    `status`: the code of its answer (HTTP, or SOCKS 5), 0 where there was none.
+    """
+
+    def __init__(self, text: str, *, status: int = 0, server: str = "", detail: Iterable[str] = ()) -> None:
+        super().__init__(text, server=server, detail=detail)
+        self.status = status
+
+
 class DeadlineExceeded(TransportError):
     """A step took longer than it may.
 
-    `step` is `resolve`, `connect`, `tls`, `send`, `first byte`, `silence` or `request` (the whole exchange).
+    `step` is `resolve`, `connect`, `proxy`, `tls`, `send`, `first byte`, `silence` or `request` (the whole exchange).
     """
 
     def __init__(self, text: str, *, step: str, server: str = "", detail: Iterable[str] = ()) -> None:

@@ -15,6 +15,7 @@ FLOORS = [
     {"rollout", "remotecommand"},
     {"api"},
     {"wire", "kubeconfig"},
+    {"go_json"},
     {"duration", "gotext"},
     {"errors", "_version"},
 ]
@@ -43,12 +44,21 @@ PURE = {
     "api/discovery_documents.py",
     "api/mapping.py",
     "kubeconfig/yaml_scalars.py",
+    "kubeconfig/exec_info.py",
+    "kubeconfig/exec_output.py",
+    "kubeconfig/install_hint.py",
+    "kubeconfig/plugin_policy.py",
+    "kubeconfig/plugins.py",
     "kubeconfig/resolve.py",
+    "kubeconfig/proxies.py",
+    "kubeconfig/proxy_url.py",
+    "kubeconfig/timestamp.py",
     "wire/redact.py",
+    "wire/proxy.py",
     "wire/websocket.py",
     "remotecommand/channels.py",
-    "remotecommand/go_json.py",
     "remotecommand/life_signs.py",
+    "go_json.py",
     "remotecommand/copy_names.py",
     "remotecommand/copy_report.py",
     "remotecommand/detach.py",
@@ -66,6 +76,8 @@ PURE = {
     "gotext.py",
     "cli/commands.py",
     "cli/command.py",
+    "cli/columns.py",
+    "cli/tables/config.py",
     "cli/tables/global_flags.py",
     "cli/completing.py",
     "cli/completion_scripts.py",
@@ -103,7 +115,7 @@ PURE = {
 NOT_PURE = {"time", "socket", "ssl", "select", "selectors", "subprocess", "threading", "asyncio", "httpx", "random"}
 
 SOCKETS = {"wire", "observe"}
-PROCESSES = {"kubeconfig/exec_plugin.py", "cli/replay.py"}
+PROCESSES = {"kubeconfig/subprocesses.py", "cli/replay.py"}
 STARTS_SLOWLY = {"httpx", "asyncio", "requests", "urllib3", "argparse", "logging"}
 
 

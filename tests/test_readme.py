@@ -14,14 +14,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rawkube.observe.replay import Replay
 from tests.support.container import Container
+from tests.support.logs_server import Log, LogsServer, line
 from tests.support.pods_server import PodsServer, a_pod
+from tests.support.revisions import web
 from tests.support.run import kubeconfig
 from tests.support.server import Peer, SeenRequest
+from tests.support.stateful import StatefulServer
 from tests.support.websocket import Far
 
 ROOT = Path(__file__).parent.parent
@@ -135,6 +139,62 @@ def test_commands_for_recordings(line: str) -> None:
     ran = run(line)
     assert ran.returncode == 0, ran.stderr
     assert "roll" in ran.stdout
+
+
+def run_with(url: str, lines: list[str], folder: Path) -> list[subprocess.CompletedProcess[str]]:
+    """Run lines one after the other against a server."""
+    config = folder / "config"
+    config.write_text(kubeconfig(url))
+    return [run(line, kubeconfig=str(config)) for line in lines]
+
+
+def test_revisions(tmp_path: Path) -> None:
+    with StatefulServer(*web()) as server:
+        ran = run_with(server.url, marked("revisions"), tmp_path)
+    assert [each.returncode for each in ran] == [0] * 6, [each.stderr for each in ran]
+    history, *rest = [each.stdout for each in ran]
+    assert "REVISION  CHANGE-CAUSE" in history
+    ends = ("rolled back (server dry run)", "rolled back", "restarted", "paused", "resumed")
+    assert rest == [f"deployment.apps/web {end}\n" for end in ends]
+
+
+def test_logs(tmp_path: Path) -> None:
+    log = Log([line(0, "one"), line(1, "two"), line(2, "three")])
+    pods = [a_pod("web-0", "app", labels={"app": "web"})]
+    selector = {"matchLabels": {"app": "web"}}
+    deployment: dict[str, Any] = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"selector": selector}}
+    deployment["metadata"] = {"name": "web", "namespace": "default"}
+    objects = {"/apis/apps/v1/namespaces/default/deployments/web": deployment}
+    with LogsServer(pods, {"web-0/app": [log]}, objects) as server:
+        ran = run_with(server.url, marked("logs"), tmp_path)
+    assert [each.returncode for each in ran] == [0] * 3, [each.stderr for each in ran]
+    assert all("three\n" in each.stdout for each in ran)
+
+
+@pytest.mark.parametrize("line", [*marked("get"), *marked("watch")])
+def test_get_and_watch(line: str) -> None:
+    ran = run(line)
+    assert ran.returncode == 0, ran.stderr
+    shown = [text[4:] for text in README[README.index(line) :].splitlines()[2:7] if text.strip() and "…" not in text]
+    assert shown, "the README shows what the command prints"
+    for text in shown:
+        # The first word of a watch's line is the time.
+        assert (text.partition(" ")[2] if "-- watch" in line else text).strip() in ran.stdout
+
+
+@pytest.mark.parametrize("line", marked("words"))
+def test_words(line: str) -> None:
+    with Replay(recording("discovery/crds-and-broken-apiservice")) as server:
+        ran = run(line, kubeconfig=server.kubeconfig)
+    assert ran.returncode == 0, ran.stderr
+    assert "deploy" in ran.stdout or "helm" in ran.stdout.lower() or "NAME" in ran.stdout
+
+
+@pytest.mark.parametrize("line", marked("config"))
+def test_the_configuration(line: str, tmp_path: Path) -> None:
+    (ran,) = run_with("https://192.0.2.1:6443", [line], tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
 
 
 # Those that run commands in containers are run by tests/remotecommand/test_examples.py.

@@ -7,9 +7,9 @@ every kind of request.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rawkube._version import user_agent
 from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
@@ -29,6 +29,11 @@ from rawkube.wire.http import BODY_LIMIT, Request, Response
 from rawkube.wire.pool import Pool
 from rawkube.wire.tap import Tap
 
+if TYPE_CHECKING:
+    from rawkube.kubeconfig.exec_plugin import PluginOptions
+    from rawkube.kubeconfig.oidc import Fetch
+    from rawkube.wire.proxy import Proxy
+
 RETRIES = 10
 """How often a request is repeated when the server asks for it, or when a GET's connection breaks (client-go)."""
 
@@ -44,8 +49,9 @@ class ApiClient:
     """One API server, as one user.
 
     `access`: the resolved connection. `on_warning` is told the text of each `Warning` header, `on_note` lines
-    for a person (a long wait). `sleep` and `clock` are the caller's to replace. Safe for several threads, as its
-    pool is.
+    for a person (a long wait). `plugins`: how a credential plugin is run; without it, every plugin is allowed, and may
+    ask on the terminal. `environ`: names the proxies to an auth provider's issuer (None: the process's own). `sleep`
+    and `clock` are the caller's to replace. Safe for several threads, as its pool is.
     """
 
     def __init__(
@@ -56,15 +62,23 @@ class ApiClient:
         timeouts: Timeouts | None = None,
         on_warning: Callable[[str], None] | None = None,
         on_note: Callable[[str], None] | None = None,
+        plugins: PluginOptions | None = None,
+        environ: Mapping[str, str] | None = None,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.access = access
         self.clock = clock
         self.timeouts = timeouts or Timeouts()
-        self.credentials = Credentials(access)
-        self.address = server_url.parse(access.server)
         self._tap = tap
+        self.credentials = Credentials(
+            access,
+            plugins=_with_check(plugins) if access.exec else None,
+            fetch=self._fetch(environ) if access.auth_provider else None,
+            on_certificate_change=self._forget_connections,
+            on_note=on_note,
+        )
+        self.address = server_url.parse(access.server)
         self._on_warning = on_warning
         self._on_note = on_note
         self.sleep = sleep
@@ -74,15 +88,36 @@ class ApiClient:
         self.pool = Pool(self._endpoint(), timeouts=self.timeouts, tap=tap)
 
     def _endpoint(self) -> Endpoint:
-        if self.address.scheme != "https":
-            return Endpoint(self.address.host, self.address.effective_port, None)
-        options = TLSOptions(
-            server_name=self.access.tls_server_name or self.address.host,
-            ca_pem=self.credentials.ca_pem(),
-            verify=not self.access.insecure,
-            client_cert=self.credentials.client_cert,
-        )
-        return Endpoint(self.address.host, self.address.effective_port, options)
+        self._ca = self.credentials.ca_pem()  # a bad one is told now, not at the first request
+        tls = None
+        if self.address.scheme == "https":
+            tls = TLSOptions(
+                server_name=self.access.tls_server_name or self.address.host,
+                ca_pem=self.credentials.ca_pem,
+                verify=not self.access.insecure,
+                client_cert=self.credentials.client_cert,
+            )
+        return Endpoint(self.address.host, self.address.effective_port, tls, self._proxy())
+
+    def _proxy(self) -> Proxy | None:
+        if not self.access.proxy_url:
+            return None
+        from rawkube.api.proxies import proxy_for
+
+        origin = self.access.origins.get("proxy_url")
+        return proxy_for(self.access.proxy_url, origin=str(origin or ""), ca_pem=self.credentials.ca_pem)
+
+    def _fetch(self, environ: Mapping[str, str] | None) -> Fetch:
+        import os
+
+        from rawkube.api.fetch import fetcher
+        from rawkube.api.proxies import by_environment
+
+        through = by_environment(os.environ if environ is None else environ)
+        return fetcher(timeouts=self.timeouts, tap=self._tap, through=through)
+
+    def _forget_connections(self) -> None:
+        self.pool.close_idle("the client certificate has changed")
 
     def close(self) -> None:
         """Close every connection."""
@@ -160,8 +195,11 @@ class ApiClient:
         return response
 
     def _once(self, request: Request, timeouts: Timeouts | None, deadline: float | None) -> Response:
+        if (trusted := self.credentials.ca_pem()) is not self._ca:
+            self._ca = trusted
+            self.pool.close_idle("the CA file has changed")
         own = {name.lower() for name, _ in request.headers}
-        added = self.credentials.headers(now=self.clock())
+        added = self.credentials.headers(now=self.clock(), authorized="authorization" in own)
         if own & {"authorization", "impersonate-user"}:
             added = [pair for pair in added if not _is_settled(pair[0].lower(), own)]
         headers = [*request.headers, *added]
@@ -226,7 +264,7 @@ class ApiClient:
             body = response.read()
         except TransportError:
             body = b""
-        return status_error(
+        error = status_error(
             response.status,
             response.headers,
             body,
@@ -235,6 +273,11 @@ class ApiClient:
             group=resource.group,
             name=name,
         )
+        if response.status == 407 and (proxy := self.pool.endpoint.proxy) is not None:
+            from rawkube.api.proxies import explain_407
+
+            error.detail = (*error.detail, *explain_407(proxy, response, body))
+        return error
 
     def get(
         self,
@@ -376,6 +419,14 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _with_check(plugins: PluginOptions | None) -> PluginOptions:
+    """The options, with a test of the plugin's certificate that is made when it comes."""
+    from rawkube.kubeconfig.exec_plugin import PluginOptions
+    from rawkube.wire.keypair import check
+
+    return (plugins or PluginOptions())._replace(check_pair=check)
 
 
 def _summary(event: WatchEvent) -> dict[str, str]:

@@ -23,6 +23,7 @@ from rawkube.errors import (
     ConnectionLost,
     DeadlineExceeded,
     ProtocolError,
+    ProxyError,
     ResolveError,
     TLSError,
     TransportError,
@@ -46,8 +47,8 @@ class Client(httpx.Client):
     """An httpx client for one API server.
 
     Without `access` the connection is the one that kubectl would use (`rawkube.connect`'s keyword arguments
-    choose another: kubeconfig, context, namespace, …). Everything else that `httpx.Client` takes is passed on,
-    except what belongs to the connection (`verify`, `cert`, `proxy`, `transport`, `base_url`).
+    choose another: kubeconfig, context, namespace, stdin_reserved, …). Everything else that `httpx.Client` takes is
+    passed on, except what belongs to the connection (`verify`, `cert`, `proxy`, `transport`, `base_url`).
     Relative URLs are below the server's URL, prefix included. Safe for several threads, as httpx's client is.
     """
 
@@ -59,6 +60,7 @@ class Client(httpx.Client):
         kubeconfig: str = "",
         context: str = "",
         namespace: str = "",
+        stdin_reserved: str = "",
         timeout: httpx.Timeout | float | None = DEFAULT_TIMEOUT,
         headers: Mapping[str, str] | None = None,
         **options: Any,  # noqa: ANN401 - httpx's own, passed on
@@ -66,7 +68,9 @@ class Client(httpx.Client):
         api = (
             ApiClient(access, tap=tap)
             if access is not None
-            else connect(kubeconfig=kubeconfig, context=context, namespace=namespace, tap=tap)
+            else connect(
+                kubeconfig=kubeconfig, context=context, namespace=namespace, stdin_reserved=stdin_reserved, tap=tap
+            )
         )
         self.access = api.access
         for name in ("transport", "base_url", "trust_env", "verify", "cert", "proxy", "mounts", "http1", "http2"):
@@ -171,10 +175,13 @@ def _translated(error: TransportError, request: httpx.Request) -> httpx.Transpor
         steps = {
             "resolve": httpx.ConnectTimeout,
             "connect": httpx.ConnectTimeout,
+            "proxy": httpx.ConnectTimeout,
             "tls": httpx.ConnectTimeout,
             "send": httpx.WriteTimeout,
         }
         kind = steps.get(error.step, httpx.ReadTimeout)
+    elif isinstance(error, ProxyError):
+        kind = httpx.ProxyError
     elif isinstance(error, ResolveError | ConnectError | TLSError):
         kind = httpx.ConnectError
     elif isinstance(error, ProtocolError):

@@ -36,6 +36,8 @@ _TABLES = {
     "watch": "resources",
     "api-resources": "discovery",
     "explain-name": "discovery",
+    "config": "config",
+    "auth": "config",
     "replay": "tools",
     "completion": "tools",
     "version": "tools",

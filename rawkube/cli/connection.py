@@ -21,12 +21,24 @@ def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
             overrides=overrides(parsed),
             on_warning=out.warning,
             on_note=out.note,
+            kuberc=parsed.values["kuberc"],
+            stdin_reserved=use_of_stdin(parsed),
+            plugin_timeout=parsed.values["plugin-timeout"],
         )
         for note in client.access.notes:
             out.note(note)
         return client
 
     return make
+
+
+def use_of_stdin(parsed: Parsed) -> str:
+    """What a command reads from stdin, in words; a credential plugin does not get it then. Empty: nothing."""
+    if parsed.values.get("stdin"):
+        return "used by --stdin"
+    if "-" in (parsed.values.get("filename") or ()):
+        return "used by stdin resource manifest reader"
+    return ""
 
 
 def overrides(parsed: Parsed) -> Overrides:

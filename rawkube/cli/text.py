@@ -8,6 +8,8 @@ from typing import Any
 from rawkube.errors import (
     ConfigError,
     ConnectionRefused,
+    CredentialError,
+    PreferencesError,
     RawkubeError,
     StatusError,
     TransportError,
@@ -37,6 +39,8 @@ def error_text(errors: Sequence[RawkubeError]) -> str:
 
 
 def _single(error: RawkubeError) -> str:
+    if isinstance(error, PreferencesError):
+        return str(error)
     if isinstance(error, StatusError) and error.reason == "Invalid":
         return _invalid(error.status)
     if isinstance(error, ConfigError):
@@ -58,6 +62,8 @@ def _plain(error: RawkubeError) -> str:
         return _status(error)
     if isinstance(error, ConnectionRefused):
         return f"The connection to the server {error.server} was refused - did you specify the right host or port?"
+    if isinstance(error, CredentialError):
+        return "\n".join((f"Unable to connect to the server: {error}", *error.help))
     if isinstance(error, TransportError):
         return f"Unable to connect to the server: {error}"
     return str(error)

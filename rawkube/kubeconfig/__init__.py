@@ -38,8 +38,12 @@ def access_from(
     from rawkube.kubeconfig.files import why_unreadable
 
     config = load.load(explicit, environ=environ, home=home)
-    pod = in_cluster.detect(environ, folder=service_account or in_cluster.SERVICE_ACCOUNT)
+    folder = service_account or in_cluster.SERVICE_ACCOUNT
+    pod = in_cluster.detect(environ, folder=folder)
     access = resolve.resolve(
         config, overrides or Overrides(), environ=environ, in_cluster=pod, unreadable=why_unreadable
     )
+    if pod is None and access.server == resolve.DEFAULT_SERVER and access.origins["server"].source == "default":
+        why = in_cluster.why_not(environ, folder=folder)
+        access = access._replace(notes=access.notes + ((why,) if why else ()))
     return Found(access, config, pod)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.text import place
@@ -62,13 +62,49 @@ class Overrides(NamedTuple):
         return _shown(self)
 
 
+class ExecConfig(NamedTuple):
+    """How a credential plugin is run (client.authentication.k8s.io).
+
+    `command`: as it is looked up: cleaned, and beside its kubeconfig when it has a separator. `env`: (name, value)
+    pairs, over the environment. `interactive_mode`: `Never`, `IfAvailable` or `Always`. `cluster_config`: the
+    cluster's extension `client.authentication.k8s.io/exec`, None without one.
+    """
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    api_version: str = ""
+    install_hint: str = ""
+    provide_cluster_info: bool = False
+    interactive_mode: str = "IfAvailable"
+    cluster_config: Any = None
+
+    def __repr__(self) -> str:
+        shown = [f"command={self.command!r}"]
+        shown += ["args=<redacted>"] if self.args else []  # people pass secrets as arguments, too
+        shown += [f"env={[name for name, _ in self.env]}"] if self.env else []
+        shown += [f"api_version={self.api_version!r}", f"interactive_mode={self.interactive_mode!r}"]
+        return f"ExecConfig({', '.join(shown)})"
+
+
+class AuthProvider(NamedTuple):
+    """A user's `auth-provider`: its name, and its configuration as it stands in the file."""
+
+    name: str
+    config: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"AuthProvider(name={self.name!r}, config={sorted(self.config)})"
+
+
 class Access(NamedTuple):
     """One resolved connection: how an API server is reached, and as whom. Nothing of it has been opened.
 
     `server`: `scheme://host[:port][/prefix]` without a slash at the end. `ca_data`, `ca_file`: PEM (both
     empty: the system's roots); `cert_data`, `key_data` or `cert_file`, `key_file`: PEM. `impersonate_extra`:
-    (key, values) pairs. `request_timeout`: seconds, 0 for none. `origins`: by field name. `notes`: lines for
-    a person.
+    (key, values) pairs. `request_timeout`: seconds, 0 for none. `exec`, `auth_provider`: who is asked for
+    the credential. `proxy_url`: the proxy that applies, empty for none; `proxy_why`: why, in words. `origins`: by
+    field name. `notes`: lines for a person.
     """
 
     server: str
@@ -95,6 +131,10 @@ class Access(NamedTuple):
     impersonate_extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
     disable_compression: bool = False
     request_timeout: float = 0.0
+    exec: ExecConfig | None = None
+    auth_provider: AuthProvider | None = None
+    proxy_url: str = ""
+    proxy_why: str = ""
     origins: Mapping[str, Origin] = {}
     notes: tuple[str, ...] = ()
 
@@ -105,11 +145,16 @@ class Access(NamedTuple):
 _SECRET = frozenset(("token", "password", "cert_data", "key_data"))
 
 
+def _without_password(url: str) -> str:
+    before, at, after = url.rpartition("@")
+    scheme, slashes, _ = before.partition("://")
+    return f"{scheme + slashes if slashes else ''}<redacted>@{after}" if at else url
+
+
 def _shown(data: Access | Overrides) -> str:
     """Every field that is set; of secrets only that they are."""
-    fields = [
-        f"{name}={'<redacted>' if name in _SECRET else repr(value)}"
-        for name, value in zip(data._fields, data, strict=True)
-        if value
-    ]
+    values = {name: value for name, value in zip(data._fields, data, strict=True) if value}
+    if "proxy_url" in values:
+        values["proxy_url"] = _without_password(str(values["proxy_url"]))
+    fields = [f"{name}={'<redacted>' if name in _SECRET else repr(value)}" for name, value in values.items()]
     return f"{type(data).__name__}({', '.join(fields)})"

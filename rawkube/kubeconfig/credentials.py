@@ -6,15 +6,25 @@ Clocks are monotonic seconds. One object may serve several threads.
 from __future__ import annotations
 
 import re
+import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rawkube.errors import ConfigError
+from rawkube.errors import ConfigError, CredentialError
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.access import Access, Origin
 from rawkube.kubeconfig.files import Unreadable, read
 
+if TYPE_CHECKING:
+    from rawkube.kubeconfig.exec_output import Credential
+    from rawkube.kubeconfig.exec_plugin import ExecPlugin, PluginOptions
+    from rawkube.kubeconfig.oidc import OIDC, Fetch
+
 TOKEN_FILE_SECONDS = 50.0
 """A token file is read again after this time (client-go: a minute, and stale ten seconds earlier)."""
+CA_SECONDS = 300.0
+"""The CA file is compared again after this time (client-go, ClientsAllowCARotation)."""
 CERTIFICATE_SECONDS = 1.0
 """Certificate files are read at most once in this time (client-go, cert_rotation)."""
 
@@ -39,17 +49,18 @@ def _checked(name: str, value: str) -> str:
 class _Cached:
     """Files that are read together, and again when some time has passed; the last good content stays."""
 
-    __slots__ = ("_content", "_files", "_read_at")
+    __slots__ = ("_content", "_files", "_is_ca", "_read_at")
 
-    def __init__(self, *files: str) -> None:
+    def __init__(self, *files: str, is_ca: bool = False) -> None:
         self._files = files
+        self._is_ca = is_ca
         self._content: tuple[bytes, ...] = ()
         self._read_at = 0.0
 
     def content(self) -> tuple[bytes, ...]:
         """What the files hold. Raises Unreadable if that was never known."""
         now = time.monotonic()
-        if self._content and now - self._read_at < CERTIFICATE_SECONDS:
+        if self._content and now - self._read_at < (CA_SECONDS if self._is_ca else CERTIFICATE_SECONDS):
             return self._content
         try:
             self._content = tuple(read(file) for file in self._files)
@@ -61,14 +72,35 @@ class _Cached:
 
 
 class Credentials:
-    """The credentials of an Access: headers for each request, certificates for each handshake."""
+    """The credentials of an Access: headers for each request, certificates for each handshake.
 
-    def __init__(self, access: Access) -> None:
+    `plugins`: how a credential plugin is run. `fetch`: how the issuer of an auth provider's tokens is asked.
+    `on_certificate_change`: called when the client certificate is another
+    one than before: connections that were made with the old one should not be used again. `on_note`: is told lines
+    for a person.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        *,
+        plugins: PluginOptions | None = None,
+        fetch: Fetch | None = None,
+        on_certificate_change: Callable[[], None] | None = None,
+        on_note: Callable[[str], None] | None = None,
+    ) -> None:
         self._access = access
+        self.on_certificate_change = on_certificate_change
+        self.on_note = on_note
+        self._plugin_options = plugins
+        self._plugin: ExecPlugin | None = None
+        self._credential: Credential | None = None  # of the plugin: what the next handshake uses
+        self._used = threading.local()  # the plugin's credential that this thread's last request had
+        self._provider = _provider(access, fetch, on_note)
         self._file_token = ""
         self._read_at: float | None = None
         self._impersonation = _impersonation(access)
-        self._ca = _Cached(access.ca_file)
+        self._ca = _Cached(access.ca_file, is_ca=True)
         self._last_ca: bytes | None = None
         files = (access.cert_file, access.key_file)
         self._pair = _Cached(*files) if not access.cert_data and not access.key_data else None
@@ -77,19 +109,28 @@ class Credentials:
     def __repr__(self) -> str:
         return f"Credentials({self._access!r})"
 
-    def headers(self, *, now: float) -> list[tuple[str, str]]:
+    def headers(self, *, now: float, authorized: bool = False) -> list[tuple[str, str]]:
         """`Authorization` and `Impersonate-*` for a request at `now`. Values are text, UTF-8 on the wire.
 
-        Raises ConfigError if a token file was never readable, or a value cannot stand in a header.
+        `authorized`: the request has an `Authorization` of its own; nobody is asked for another. Raises ConfigError
+        if a token file was never readable, or a value cannot stand in a header; CredentialError if a plugin gives
+        nothing.
         """
-        found = self._authorization(now)
+        found = "" if authorized else self._authorization(now)
         return [
             *([("Authorization", _checked("Authorization", found))] if found else []),
             *self._impersonation,
         ]
 
     def refresh(self) -> bool:
-        """After a 401: reads the token file at once. True if it holds another token: a replay makes sense."""
+        """After a 401 to a request of this thread: the plugin runs, or the token file is read, at once.
+
+        True if that gave another credential: a replay makes sense.
+        """
+        if self._access.exec is not None:
+            return self._refresh_plugin()
+        if self._provider is not None:
+            return self._provider.refresh()
         if not self._access.token_file:
             return False
         before = self._file_token
@@ -102,6 +143,7 @@ class Credentials:
     def ca_pem(self) -> bytes | None:
         """The certificates that are trusted, PEM; None for the system's; empty (an empty file): none at all.
 
+        The file is read again, at most every five minutes; what is empty or bad then leaves what was there.
         Raises ConfigError for a file or data without certificates.
         """
         access = self._access
@@ -111,7 +153,10 @@ class Credentials:
             return None
         try:
             (data,) = self._ca.content()
-            self._last_ca = _checked_ca(data, access, "ca_file") if data else data
+            if self._last_ca is None:
+                self._last_ca = _checked_ca(data, access, "ca_file") if data else data
+            elif data != self._last_ca and _has_certificate(data):
+                self._last_ca = data
         except Unreadable as error:
             raise _config_error(f"unable to load root certificates: {error}", access, "ca_file") from None
         except ConfigError:
@@ -122,9 +167,12 @@ class Credentials:
     def client_cert(self) -> tuple[bytes, bytes] | None:
         """The client certificate chain and its key, PEM, or None without one.
 
-        Files are read again, at most once a second. Raises ConfigError for what cannot be read or is no PEM.
+        Files are read again, at most once a second. A plugin's is what the headers before had: it does not run for a
+        handshake. Raises ConfigError for what cannot be read or is no PEM.
         """
         access = self._access
+        if access.exec is not None:
+            return self._credential.pair if self._credential is not None else None
         if not access.cert_file and access.cert_data is None:
             return None
         try:
@@ -137,8 +185,49 @@ class Credentials:
                     return self._last_pair
                 name = f"{field}_data" if getattr(access, f"{field}_data") else f"{field}_file"
                 raise _config_error(f"tls: failed to find any PEM data in {what} input", access, name)
+        changed = self._last_pair is not None and pair != self._last_pair
         self._last_pair = pair
+        if changed:
+            self._tell_of_change()
         return pair
+
+    def _tell_of_change(self) -> None:
+        if self.on_certificate_change is not None:
+            self.on_certificate_change()
+
+    def _plugin_token(self) -> str:
+        """What the plugin says, its certificate kept for the next handshake. Empty if it gives no token."""
+        credential = self._take(self._the_plugin().credential())
+        try:
+            return _checked("Authorization", credential.token)
+        except ConfigError as error:
+            raise CredentialError(str(error), detail=["the credential plugin printed such a token"]) from None
+
+    def _take(self, credential: Credential) -> Credential:
+        before, self._credential = self._credential, credential
+        self._used.credential = credential
+        if before is not None and before.pair != credential.pair:
+            self._tell_of_change()
+        return credential
+
+    def _refresh_plugin(self) -> bool:
+        used: Credential | None = getattr(self._used, "credential", None)
+        if used is None:
+            return False  # the request had a credential of its own
+        try:
+            now = self._take(self._the_plugin().refresh(used))
+        except CredentialError as error:
+            if self.on_note is not None:
+                self.on_note(f"refreshing credentials: {str(error).removeprefix('getting credentials: ')}")
+            return False
+        return (now.token, now.pair) != (used.token, used.pair)
+
+    def _the_plugin(self) -> ExecPlugin:
+        if self._plugin is None:
+            from rawkube.kubeconfig.exec_plugin import PluginOptions, plugin_for
+
+            self._plugin = plugin_for(self._access, self.ca_pem, self._plugin_options or PluginOptions())
+        return self._plugin
 
     def _read_pair(self) -> tuple[bytes, bytes]:
         access = self._access
@@ -152,7 +241,12 @@ class Credentials:
 
     def _authorization(self, now: float) -> str:
         access = self._access
-        token = self._token(now)
+        if access.exec is not None:
+            token = self._plugin_token()
+        elif self._provider is not None:
+            token = self._provider.token()
+        else:
+            token = self._token(now)
         if token:
             return f"Bearer {token}"
         if access.username:
@@ -186,6 +280,18 @@ class Credentials:
         return _checked("Authorization", token)
 
 
+def _provider(access: Access, fetch: Fetch | None, on_note: Callable[[str], None] | None) -> OIDC | None:
+    """Where the tokens of an auth provider come from. Raises ConfigError."""
+    if access.auth_provider is None:
+        return None
+    from rawkube.kubeconfig.oidc import OIDC, fetch_nothing
+
+    try:
+        return OIDC(access.auth_provider, fetch or fetch_nothing, on_note=on_note)
+    except ConfigError as error:
+        raise _config_error(str(error), access, "auth_provider") from None
+
+
 def _impersonation(access: Access) -> list[tuple[str, str]]:
     if not access.impersonate_user:
         return []
@@ -196,6 +302,21 @@ def _impersonation(access: Access) -> list[tuple[str, str]]:
     for key, values in access.impersonate_extra:
         pairs += [(f"Impersonate-Extra-{header_key(key)}", value) for value in values]
     return [(name, _checked(name, value)) for name, value in pairs]
+
+
+def _has_certificate(pem: bytes) -> bool:
+    """Whether at least one certificate can be read, which is what makes a CA file good (as in Go)."""
+    import ssl
+
+    scratch = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    for block in _PEM_BLOCK.finditer(pem):
+        try:
+            scratch.load_verify_locations(cadata=block[0].decode("ascii", "replace"))
+        except (ssl.SSLError, ValueError):
+            continue
+        if block[1] == b"CERTIFICATE":
+            return True
+    return False
 
 
 def _checked_ca(data: bytes, access: Access, field: str) -> bytes:

@@ -55,6 +55,20 @@ def require(environ: Mapping[str, str], *, folder: str = SERVICE_ACCOUNT) -> InC
     return found
 
 
+def why_not(environ: Mapping[str, str], *, folder: str = SERVICE_ACCOUNT) -> str:
+    """Why this is a pod without an account of its own; empty where it is no pod, or has one."""
+    if not environ.get("KUBERNETES_SERVICE_HOST") or detect(environ, folder=folder) is not None:
+        return ""
+    if not environ.get("KUBERNETES_SERVICE_PORT"):
+        return "KUBERNETES_SERVICE_HOST is set and KUBERNETES_SERVICE_PORT is not: the pod's own account is not used"
+    file = one_line(_path.join(folder, "token"))
+    reason = "is a directory" if _path.isdir(file) else "no such file or directory"
+    return (
+        f"KUBERNETES_SERVICE_HOST is set, but the pod has no account of its own: open {file}: {reason} "
+        "(automountServiceAccountToken: false?)"
+    )
+
+
 def _ca(file: str) -> tuple[str, tuple[str, ...]]:
     try:
         if b"-----BEGIN CERTIFICATE-----" in read(file):

@@ -80,7 +80,8 @@ class Config:
 
     `clusters`, `users`, `contexts`: entries by name. `current_context`: name, empty without one;
     `current_context_at`: (file, line) that it came from. `files`: names of the files that were read;
-    `missing`: of those that do not exist; `explicit`: whether one file was asked for by name.
+    `missing`: of those that do not exist; `explicit`: whether one file was asked for by name. `shadowed`: entries
+    that stand behind one of the same name; `extensions` and `preferences`: as in the files, merged.
     """
 
     __slots__ = (
@@ -89,8 +90,11 @@ class Config:
         "current_context",
         "current_context_at",
         "explicit",
+        "extensions",
         "files",
         "missing",
+        "preferences",
+        "shadowed",
         "users",
     )
 
@@ -103,6 +107,9 @@ class Config:
         self.files: tuple[str, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.explicit = False
+        self.shadowed: list[Entry] = []
+        self.extensions: dict[str, Any] = {}
+        self.preferences: dict[str, Any] = {}
 
     @property
     def empty(self) -> bool:
@@ -117,11 +124,23 @@ class Config:
             entries: dict[str, Entry] = getattr(self, section)
             for index, item in enumerate(value.get(section) or ()):
                 name = (item or {}).get("name") or ""
-                if name not in entries:
-                    entries[name] = Entry(name, (item or {}).get(body) or {}, file, (section, index))
+                entry = Entry(name, (item or {}).get(body) or {}, file, (section, index))
+                if entries.setdefault(name, entry) is not entry:
+                    self.shadowed.append(entry)
         if not self.current_context and value.get("current-context"):
             self.current_context = value["current-context"]
             self.current_context_at = (file.name, file.document.line(("current-context",)))
+        _merge_extensions(self.extensions, value)
+        preferences = value.get("preferences") or {}
+        if preferences.get("colors"):
+            self.preferences["colors"] = True
+        if preferences.get("extensions"):
+            _merge_extensions(self.preferences.setdefault("extensions", {}), preferences)
+
+
+def _merge_extensions(into: dict[str, Any], value: Mapping[str, Any]) -> None:
+    for item in value.get("extensions") or ():
+        into.setdefault((item or {}).get("name") or "", (item or {}).get("extension"))
 
 
 def home_directory(environ: Mapping[str, str], *, windows: bool = os.name == "nt") -> str:

@@ -7,31 +7,58 @@ host is this machine. `ALL_PROXY` means nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube.errors import ConfigError
+from rawkube.gotext import go_quote
 from rawkube.kubeconfig.server_url import ServerURL
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 
-def from_environment(server: ServerURL, environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """(variable, its value) that applies to `server`, or None for a direct connection."""
+class Decision(NamedTuple):
+    """`variable`: the one that decided, empty for none. `url`: its value, empty for a direct connection. `why`: in
+    words."""
+
+    variable: str
+    url: str
+    why: str
+
+
+def decide(server: ServerURL, environ: Mapping[str, str]) -> Decision:
+    """Which proxy of the environment applies to `server`.
+
+    Raises ConfigError in a CGI program (`REQUEST_METHOD`): there `HTTP_PROXY` is the client's header `Proxy`.
+    """
     upper = "HTTPS_PROXY" if server.scheme == "https" else "HTTP_PROXY"
-    name = next((n for n in (upper, upper.lower()) if environ.get(n)), "")
+    name = _first(environ, upper)
     if not name:
-        return None
-    exceptions = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
-    if _is_direct(server.host.lower(), server.effective_port, exceptions):
-        return None
-    return name, environ[name]
-
-
-def _is_direct(host: str, port: int, exceptions: str) -> bool:
+        return Decision("", "", "no proxy is configured")
+    if upper == "HTTP_PROXY" and environ.get("REQUEST_METHOD"):
+        text = "refusing to use HTTP_PROXY value in CGI environment; see golang.org/s/cgihttpproxy"
+        raise ConfigError(text, detail=["REQUEST_METHOD is set, which makes this a CGI program"])
+    host = server.host.lower()
     address = _address(host)
     if host == "localhost" or (address is not None and address.is_loopback):
-        return True
-    return any(_matches(entry.strip().lower(), host, address, port) for entry in exceptions.split(","))
+        return Decision("", "", f"loopback is never proxied by {name}")
+    exceptions = _first(environ, "NO_PROXY")
+    for entry in environ.get(exceptions, "").split(","):
+        if _matches(entry.strip().lower(), host, address, server.effective_port):
+            return Decision(exceptions, "", f"{exceptions} names it: {go_quote(entry.strip())}")
+    unnamed = f", and {exceptions} does not name it" if exceptions else ""
+    return Decision(name, environ[name], f"{name} applies to {server.scheme} servers{unnamed}")
+
+
+def _first(environ: Mapping[str, str], upper: str) -> str:
+    """The upper-case name if it is set, else the lower-case one, else empty."""
+    return next((name for name in (upper, upper.lower()) if environ.get(name)), "")
+
+
+def from_environment(server: ServerURL, environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """(variable, its value) that applies to `server`, or None for a direct connection."""
+    decision = decide(server, environ)
+    return (decision.variable, decision.url) if decision.url else None
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
@@ -52,7 +79,7 @@ def _matches(entry: str, host: str, address: IPv4Address | IPv6Address | None, p
     network = _network(entry)
     if network is not None:
         return address is not None and address in network
-    name, wanted_port = _split_port(entry)
+    name, wanted_port = _split_port(_ascii(entry))
     if not name or (wanted_port and wanted_port != str(port)):
         return False
     named = _address(name)
@@ -76,9 +103,18 @@ def _network(entry: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
+def _ascii(entry: str) -> str:
+    if entry.isascii():
+        return entry
+    try:
+        return entry.encode("idna").decode("ascii")
+    except UnicodeError:
+        return entry
+
+
 def _split_port(entry: str) -> tuple[str, str]:
     if entry.startswith("["):
         name, _, port = entry[1:].partition("]")
-        return name, port.removeprefix(":")
+        return (name, port[1:]) if port.startswith(":") else (entry, "")
     name, colon, port = entry.partition(":")
     return (entry, "") if ":" in port else (name, port if colon else "")

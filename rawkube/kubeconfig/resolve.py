@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import draft as drafts
-from rawkube.kubeconfig import proxies, server_url
-from rawkube.kubeconfig.access import Access, Origin, Overrides
+from rawkube.kubeconfig import plugins, proxies, proxy_url, server_url
+from rawkube.kubeconfig.access import Access, AuthProvider, Origin, Overrides
 from rawkube.kubeconfig.draft import CREDENTIALS, TLS, Draft
 from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Config, Entry
@@ -118,7 +118,7 @@ def resolve(
     if not draft.get("server"):
         draft.force("server", default, _default_origin(environ))
     server = _server(draft, chosen)
-    _refuse_proxies(draft, chosen, server, environ)
+    why_proxy = _proxy(draft, server, environ)
     notes += _secure(draft, chosen, server)
     _namespace(draft, chosen, overrides, in_cluster)
     return draft.access()._replace(
@@ -126,6 +126,7 @@ def resolve(
         context=chosen.context_name,
         cluster="" if as_pod else chosen.cluster_name,
         user="" if as_pod else chosen.user_name,
+        proxy_why=why_proxy,
         notes=notes,
     )
 
@@ -193,26 +194,28 @@ def _spoken(name: str) -> str:
     }.get(name, name.replace("_", "-"))
 
 
-def _refuse_proxies(draft: Draft, chosen: _Chosen, server: ServerURL, environ: Mapping[str, str]) -> None:
+def _proxy(draft: Draft, server: ServerURL, environ: Mapping[str, str]) -> str:
+    """Settles `proxy_url`, as the address that is used; why it is used, or none is, in words."""
+    why = "it is configured, and then used for every request: NO_PROXY and loopback make no exception"
+    if not draft.get("proxy_url"):
+        decision = proxies.decide(server, environ)
+        origin = Origin("env", decision.variable) if decision.variable else Origin("default")
+        draft.force("proxy_url", decision.url, origin)
+        why = decision.why
     if draft.get("proxy_url"):
-        origin = draft.origins["proxy_url"]
-        raise ConfigError(
-            f"cluster {go_quote(chosen.cluster_name)} is reached through a proxy ({origin}); "
-            "this version of rawkube speaks through no proxy"
-        )
-    applies = proxies.from_environment(server, environ)
-    if applies:
-        raise ConfigError(
-            f"{applies[0]} is set and applies to {server}; this version of rawkube speaks through no proxy: "
-            f"name {server.host} in NO_PROXY to connect directly"
-        )
+        try:
+            proxy_url.parse(draft.get("proxy_url"))
+        except ConfigError as error:
+            shown = go_quote(proxy_url.without_userinfo(draft.get("proxy_url")))
+            origin = draft.origins["proxy_url"]
+            raise ConfigError(f"invalid proxy {shown}: {error}", detail=[f"it is set by {origin}"]) from None
+    return why
 
 
 def _secure(draft: Draft, chosen: _Chosen, server: ServerURL) -> tuple[str, ...]:
     """Takes credentials and TLS settings away where there is no TLS; the notes say what is not sent."""
     if server.scheme == "https":
         _check_credentials(draft, chosen)
-        draft.clear("exec", "auth_provider")
         return ()
     credential = draft.any_of(CREDENTIALS)
     origin = draft.origins.get(credential)
@@ -237,23 +240,25 @@ def _check_credentials(draft: Draft, chosen: _Chosen) -> None:
         raise ConfigError(f"user {go_quote(chosen.user_name)} has a password but no username ({where})")
     header = bearer or draft.get("username")
     certificate = draft.any_of(("cert_file", "cert_data"))
-    if draft.get("exec") is not None and not header and not certificate:
-        raise _plugin(draft, chosen, "exec", f"exec credential plugin {_named(draft, 'exec', 'command')}")
-    if draft.get("auth_provider") is not None and not header:
-        raise _plugin(draft, chosen, "auth_provider", f"auth provider {_named(draft, 'auth_provider', 'name')}")
+    if draft.get("exec") is not None:
+        config = plugins.exec_config(draft, chosen.user, chosen.cluster)
+        draft.clear("exec") if header or certificate else draft.values.update(exec=config)
+    if draft.get("auth_provider") is not None:
+        draft.clear("auth_provider") if header else draft.values.update(auth_provider=_auth_provider(draft))
 
 
-def _named(draft: Draft, what: str, key: str) -> str:
-    return go_quote(str(draft.get(what).get(key) or ""))
+def _auth_provider(draft: Draft) -> AuthProvider:
+    """The auth provider of a draft that nothing goes before. Raises ConfigError for one that cannot be used."""
+    from rawkube.kubeconfig.oidc import check_provider  # few users have one
 
-
-def _plugin(draft: Draft, chosen: _Chosen, field: str, what: str) -> ConfigError:
-    origin = draft.origins[field]
-    where = Origin(origin.source, origin.name, origin.line)
-    return ConfigError(
-        f"user {go_quote(chosen.user_name)} ({where}) uses the {what}; "
-        "this version of rawkube runs no credential plugins: use --token or a client certificate"
-    )
+    value = draft.get("auth_provider")
+    config = {key: text or "" for key, text in (value.get("config") or {}).items()}
+    provider = AuthProvider(value.get("name") or "", config)
+    try:
+        check_provider(provider)
+    except ConfigError as error:
+        raise ConfigError(str(error), detail=[f"set by {draft.origins['auth_provider']}"]) from None
+    return provider
 
 
 def _namespace(draft: Draft, chosen: _Chosen, flags: Overrides, pod: InCluster | None) -> None:

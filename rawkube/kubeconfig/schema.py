@@ -135,6 +135,11 @@ def check(value: Value) -> None:
     _check(value, CONFIG, "Config", (), ())
 
 
+def check_kind(value: Value, kind: Kind) -> None:
+    """Raises SchemaError if `value` is not what `kind`, a struct of Go, takes."""
+    _check(value, kind, kind.struct, (), ())
+
+
 def _check_type_of_file(value: Value) -> None:
     found = json_type(value)
     if found != "object":

@@ -55,7 +55,7 @@ def parse(text: str) -> ServerURL:
         raise ConfigError(f"host must be a URL or a host:port pair: {go_quote(authority + path)}")
     if scheme not in DEFAULT_PORTS:
         raise ConfigError(f"unsupported protocol scheme {go_quote(scheme)}")
-    host, port = _host_port(authority)
+    host, port = host_port(authority)
     return ServerURL(scheme, host, port, _prefix(path), bare)
 
 
@@ -79,7 +79,8 @@ def _split_authority(rest: str) -> tuple[str, str]:
     return authority, path
 
 
-def _host_port(authority: str) -> tuple[str, int]:
+def host_port(authority: str) -> tuple[str, int]:
+    """(host without brackets, port or 0) of `host[:port]`. Raises ConfigError."""
     if authority.startswith("["):
         host, bracket, port = authority[1:].partition("]")
         if not bracket:

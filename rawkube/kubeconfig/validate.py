@@ -11,6 +11,7 @@ from typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.draft import Draft
+from rawkube.kubeconfig.proxy_url import without_userinfo
 
 Unreadable = Callable[[str], str]
 """A path → why it cannot be opened, empty if it can."""
@@ -95,7 +96,7 @@ def _cluster_problems(draft: Draft, cluster: str, unreadable: Unreadable) -> Pro
     if draft.get("proxy_url"):
         problem = proxy_url_problem(draft.get("proxy_url"))
         if problem:
-            shown = go_quote(_without_userinfo(draft.get("proxy_url")))
+            shown = go_quote(without_userinfo(draft.get("proxy_url")))
             yield f"invalid 'proxy-url' {shown} for cluster {go_quote(cluster)}: {problem}", "proxy_url"
     if draft.get("ca_file") and draft.get("ca_data"):
         text = f"certificate-authority-data and certificate-authority are both specified for {one_line(cluster)}. "
@@ -104,20 +105,12 @@ def _cluster_problems(draft: Draft, cluster: str, unreadable: Unreadable) -> Pro
 
 
 def proxy_url_problem(text: str) -> str:
-    """Why `text` is no proxy that kubectl speaks to; empty if it is one."""
+    """Why `text` is no proxy, in kubectl's words; empty if it is one (socks5h, which is socks5, too)."""
     scheme, colon, _ = text.partition(":")
     named = bool(colon) and scheme[:1].isalpha() and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum()
     if colon and not named and "/" not in scheme and "@" not in scheme:
         return "could not parse: first path segment in URL cannot contain colon"
     scheme = scheme.lower() if named else ""
-    if scheme in ("http", "https", "socks5"):
+    if scheme in ("http", "https", "socks5", "socks5h"):
         return ""
     return f"unsupported scheme {go_quote(scheme)}, must be http, https, or socks5"
-
-
-def _without_userinfo(url: str) -> str:
-    before, at, after = url.rpartition("@")
-    if not at:
-        return url
-    scheme, slashes, _ = before.partition("://")
-    return f"{scheme}://<redacted>@{after}" if slashes else f"<redacted>@{after}"

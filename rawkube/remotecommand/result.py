@@ -233,7 +233,7 @@ def _parse(data: bytes) -> dict[str, Any]:
     try:
         value = _load(data)
     except (ValueError, RecursionError):
-        from rawkube.remotecommand.go_json import syntax_error
+        from rawkube.go_json import syntax_error
 
         raise _Undecodable(syntax_error(data)) from None
     if value is None:

@@ -1,4 +1,4 @@
-"""From an endpoint to a stream: resolve, connect, TLS; each step with its own limit of time.
+"""From an endpoint to a stream: resolve, connect, proxy, TLS; each step with its own limit of time.
 
 Knows nothing of HTTP. `Endpoint`, `TLSOptions` and `Timeouts` are all that the floors above have to fill in.
 """
@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from rawkube.errors import TransportError
+from rawkube.errors import ConnectionLost, TransportError
 from rawkube.wire.connect import Address, connect, literal, resolve
 from rawkube.wire.deadline import end_of, exceeded
 from rawkube.wire.stream import Stream
 
 if TYPE_CHECKING:
-    import ssl
-
+    from rawkube.wire.proxy import Proxy
     from rawkube.wire.tap import Tap
+    from rawkube.wire.tls import Secured
 
 
 class TLSOptions(NamedTuple):
@@ -26,23 +26,30 @@ class TLSOptions(NamedTuple):
 
     `server_name`: the name that is sent (SNI) and that the certificate must be for; an IP address is only
     checked.
-    `ca_pem`: whom to trust; None: the system's roots; b"": nobody.
+    `ca_pem`: whom to trust; None: the system's roots; b"": nobody. A callable is asked at each handshake.
     `verify`: False trusts anybody.
     `client_cert`: asked at each handshake for (certificate chain, key) in PEM, or None.
+    `system_roots`: trust the system's roots beside those of `ca_pem`.
     """
 
     server_name: str
-    ca_pem: bytes | None = None
+    ca_pem: bytes | Callable[[], bytes | None] | None = None
     verify: bool = True
     client_cert: Callable[[], tuple[bytes, bytes] | None] | None = None
+    system_roots: bool = False
+
+    def roots(self) -> bytes | None:
+        """What `ca_pem` is now."""
+        return self.ca_pem() if callable(self.ca_pem) else self.ca_pem
 
 
 class Endpoint(NamedTuple):
-    """Where a server is: `host` without brackets, and TLS or none."""
+    """Where a server is: `host` without brackets, TLS or none, and the proxy before it, if any."""
 
     host: str
     port: int
     tls: TLSOptions | None = None
+    proxy: Proxy | None = None
 
     @property
     def authority(self) -> str:
@@ -57,10 +64,16 @@ class Endpoint(NamedTuple):
         host = f"[{self.host.partition('%')[0]}]" if ":" in self.host else self.host
         return host if self.port == default else f"{host}:{self.port}"
 
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether the proxy is sent the requests themselves: http to the server, and no SOCKS."""
+        return self.proxy is not None and self.tls is None and self.proxy.kind != "socks5"
+
 
 class Timeouts(NamedTuple):
     """How long each step may take, in seconds. The first three and `first_byte` are Go's and client-go's.
 
+    `resolve`, `connect` and `tls` hold for the way to a proxy too; its answer may take as long as a `first_byte`.
     `first_byte` is for the whole head of the answer, `silence` for each wait for more of its body.
     """
 
@@ -82,16 +95,41 @@ def dial(
     deadline: float | None = None,
     tap: Tap | None = None,
     conn: int = 0,
+    tunnel: bool = False,
 ) -> Stream:
     """Connect. `deadline` (monotonic) bounds all steps together.
 
-    Raises ConfigError (CA or key pair that cannot be used), ResolveError, ConnectError, TLSError,
-    ConnectionLost, DeadlineExceeded (step `resolve`, `connect`, `tls` or `request`).
+    `tunnel`: through the proxy to the server even where the proxy would take requests (`is_forwarded`).
+    Raises ConfigError (CA or key pair that cannot be used), ResolveError, ConnectError, TLSError, ProxyError,
+    ConnectionLost, ProtocolError (no answer of a proxy), DeadlineExceeded (step `resolve`, `connect`, `proxy`, `tls`
+    or `request`).
     """
+    if endpoint.proxy is not None:
+        from rawkube.wire.proxy_connect import dial_by_proxy
+
+        return dial_by_proxy(
+            endpoint, endpoint.proxy, tunnel=tunnel, timeouts=timeouts, deadline=deadline, tap=tap, conn=conn
+        )
     sock = _connected(endpoint, timeouts, deadline, tap, conn)
-    if endpoint.tls is not None:
-        sock = _secured(sock, endpoint, endpoint.tls, timeouts, deadline, tap, conn)
-    return Stream(sock, conn=conn, server=endpoint.authority)
+    if endpoint.tls is None:
+        return Stream(sock, conn=conn, server=endpoint.authority)
+    try:
+        peer = Address(sock.family, sock.getpeername())
+    except OSError as error:  # reset already
+        sock.close()
+        text = f"read tcp {endpoint.authority}: read: connection reset by peer"
+        raise ConnectionLost(text, server=endpoint.authority) from error
+
+    def again(end: float) -> socket.socket:
+        second = connect([peer], end, server=endpoint.authority)
+        if isinstance(second, Address):
+            raise TransportError("i/o timeout")
+        return second
+
+    return secure(
+        sock, endpoint.tls, again, peer=str(peer), server=endpoint.authority, timeouts=timeouts, deadline=deadline,
+        tap=tap, conn=conn,
+    )  # fmt: skip
 
 
 def _connected(
@@ -143,48 +181,52 @@ def _addresses(
     return found
 
 
-def _secured(
-    sock: socket.socket,
-    endpoint: Endpoint,
+def secure(
+    sock: socket.socket | Stream,
     options: TLSOptions,
+    again: Callable[[float], socket.socket | Stream],
+    *,
+    peer: str,
+    server: str,
     timeouts: Timeouts,
     deadline: float | None,
     tap: Tap | None,
     conn: int,
-) -> ssl.SSLSocket:
+) -> Stream:
+    """TLS on a connected socket or inside a stream, which is closed if that fails.
+
+    `again(end)` makes a second connection to the same server (see tls.handshake); `peer` is whom a message names.
+    """
     from rawkube.wire import tls
 
-    peer = Address(sock.family, sock.getpeername())
-
-    def again(end: float) -> socket.socket:
+    def look(end: float) -> socket.socket | Stream:
         if tap is not None:
             tap(
                 "note",
                 conn,
                 text="the certificate was not trusted; it is looked at on a connection of its own",
             )
-        second = connect([peer], end, server=endpoint.authority)
-        if isinstance(second, Address):
-            raise TransportError("i/o timeout")
-        return second
+        return again(end)
 
     start = time.monotonic()
     end = end_of(timeouts.tls, deadline)
-    secured = tls.handshake(sock, options, end, server=endpoint.authority, again=again)
+    secured = tls.handshake(sock, options, end, server=server, again=look)
     if secured is None:
         raise exceeded(
             "tls",
             "net/http: TLS handshake timeout",
             deadline=deadline,
-            server=endpoint.authority,
+            server=server,
             detail=[f"{peer} accepted the connection, but did not finish the TLS handshake"],
         )
     if tap is not None:
         _tell_secured(tap, conn, secured, options, start)
-    return secured
+    stream = Stream(secured, conn=conn, server=server)
+    stream.about_client = tls.about_client(options)
+    return stream
 
 
-def _tell_secured(tap: Tap, conn: int, sock: ssl.SSLSocket, options: TLSOptions, start: float) -> None:
+def _tell_secured(tap: Tap, conn: int, sock: Secured, options: TLSOptions, start: float) -> None:
     from rawkube.wire import tls
 
     seconds = time.monotonic() - start
@@ -201,3 +243,5 @@ def _tell_secured(tap: Tap, conn: int, sock: ssl.SSLSocket, options: TLSOptions,
         not_after=certificate.not_after if certificate else "",
         seconds=seconds,
     )
+    if text := tls.laxness(options, certificate):
+        tap("note", conn, text=text)

@@ -53,8 +53,9 @@ class Request(NamedTuple):
 class Connection:
     """An HTTP/1.1 connection over a stream. One request at a time; not for several threads at once.
 
-    `host`: the Host header. `released(self)` is called when an answer was read to its end and the connection
-    can serve another request.
+    `host`: the Host header. `by_proxy`: the value of `Proxy-Authorization` (may be empty) on a connection to a proxy
+    that is sent the requests for `http://host` (RFC 9112, section 3.2.2: absolute form). `released(self)` is called
+    when an answer was read to its end and the connection can serve another request.
     """
 
     def __init__(
@@ -62,11 +63,13 @@ class Connection:
         stream: Stream,
         *,
         host: str,
+        by_proxy: str | None = None,
         tap: Tap | None = None,
         released: Callable[[Connection], None] | None = None,
     ) -> None:
         self._stream: Stream | None = stream
         self._host = host
+        self._by_proxy = by_proxy
         self._tap = tap
         self._released = released
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
@@ -150,12 +153,17 @@ class Connection:
         names = {name.lower() for name, _ in pairs}
         if "host" not in names:
             pairs.insert(0, ("Host", self._host))
+        target = request.target
+        if self._by_proxy is not None:
+            target = f"http://{self._host}{target}"
+            if self._by_proxy:
+                pairs.append(("Proxy-Authorization", self._by_proxy))
         has_body = request.body or request.method in ("POST", "PUT", "PATCH")
         if has_body and not names & {"content-length", "transfer-encoding"}:
             pairs.append(("Content-Length", str(len(request.body))))
         try:
             raw = [(name.encode("ascii"), value.encode("utf-8")) for name, value in pairs]
-            message = h11.Request(method=request.method, target=request.target, headers=raw)
+            message = h11.Request(method=request.method, target=target, headers=raw)
         except (h11.LocalProtocolError, UnicodeError):
             # The cause names the value, which may be a secret: it is not passed on.
             raise ProtocolError(_invalid(request, pairs), server=self._server) from None

@@ -78,6 +78,11 @@ def load(context: ssl.SSLContext, cert_pem: bytes, key_pem: bytes) -> None:
         raise ConfigError("tls: failed to parse private key") from None
 
 
+def check(cert_pem: bytes, key_pem: bytes) -> None:
+    """Raises ConfigError, as `load` does, for a certificate and key that cannot be used."""
+    load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), cert_pem, key_pem)
+
+
 def _chain(cert_pem: bytes) -> list[bytes]:
     blocks = pem_blocks(cert_pem)
     if not blocks:

@@ -46,6 +46,7 @@ class Pool:
         self._max_idle = max_idle
         self._idle_seconds = idle_seconds
         self._idle: list[Connection] = []
+        self._oldest = 0  # connections with a smaller number are not used again
         self._closed = False
         self._lock = threading.Lock()
 
@@ -56,6 +57,9 @@ class Pool:
         once sent. Raises TransportError and its kinds, ConfigError (a key pair that cannot be used).
         """
         timeouts = timeouts or self.timeouts
+        if request.is_upgrade and self.endpoint.is_forwarded:
+            # A proxy that reads requests does not pass on what is no HTTP: through it, as kubectl and browsers do.
+            return self._dial(timeouts, deadline, tunnel=True).request(request, timeouts=timeouts, deadline=deadline)
         while (connection := self._take()) is not None:
             try:
                 return connection.request(request, timeouts=timeouts, deadline=deadline)
@@ -80,25 +84,36 @@ class Pool:
             else:
                 connection.close("closed by the server while idle")
 
-    def _dial(self, timeouts: Timeouts, deadline: float | None) -> Connection:
+    def _dial(self, timeouts: Timeouts, deadline: float | None, *, tunnel: bool = False) -> Connection:
         if self._closed:
             raise TransportError("the pool is closed", server=self.endpoint.authority)
-        stream = dial(self.endpoint, timeouts=timeouts, deadline=deadline, tap=self._tap, conn=next(_numbers))
-        return Connection(stream, host=self.endpoint.host_header, tap=self._tap, released=self._release)
+        there = self.endpoint
+        stream = dial(there, timeouts=timeouts, deadline=deadline, tap=self._tap, conn=next(_numbers), tunnel=tunnel)
+        by_proxy = there.proxy.authorization if there.proxy and there.is_forwarded and not tunnel else None
+        return Connection(stream, host=there.host_header, by_proxy=by_proxy, tap=self._tap, released=self._release)
 
     def _release(self, connection: Connection) -> None:
         with self._lock:
-            if not self._closed:
+            unwanted = self._closed or connection.conn < self._oldest
+            if not unwanted:
                 self._idle.append(connection)
-            surplus = [connection] if self._closed else self._idle[: -self._max_idle or None]
+            surplus = self._idle[: -self._max_idle or None]
             self._idle = self._idle[len(surplus) :]
+        if unwanted:
+            surplus.append(connection)
         for old in surplus:
-            old.close("enough idle connections")
+            old.close("no idle connection is needed, or not this one")
+
+    def close_idle(self, why: str) -> None:
+        """Close the idle connections: what they were made with has changed. Those in use are closed after it."""
+        with self._lock:
+            self._oldest = next(_numbers)
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close(why)
 
     def close(self) -> None:
         """Close the idle connections. Those in use are closed when their answers have been read."""
         with self._lock:
             self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close("the pool is closed")
+        self.close_idle("the pool is closed")

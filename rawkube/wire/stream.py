@@ -16,6 +16,9 @@ from rawkube.errors import ConnectionLost, DeadlineExceeded, TransportError
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
+
+    from rawkube.wire.nested_tls import NestedTLS
 
 # The largest TLS record's payload (RFC 8446, section 5.1). One read or write of a TLS socket moves no more.
 _RECORD = 16384
@@ -43,26 +46,41 @@ def wait_for(fd: int, *, write: bool, end: float | None) -> bool:
 class Stream:
     """One connection. For one thread at a time; another one may call `interrupt`, and nothing else.
 
-    `conn`: its number, for the tap. `server`: `HOST:PORT` as dialled, for errors.
+    `conn`: its number, for the tap. `server`: `HOST:PORT` as dialled, for errors. `ends`: the socket's two addresses.
+    `about_client`: says in a line which client certificate was shown, for an alert about it.
     """
 
-    __slots__ = ("_closed", "_crossed", "_interrupted", "_names", "_sock", "_tls", "_unsent", "conn", "server")
+    __slots__ = (
+        "_closed",
+        "_crossed",
+        "_early",
+        "_interrupted",
+        "_sock",
+        "_tls",
+        "_unsent",
+        "about_client",
+        "conn",
+        "ends",
+        "server",
+    )
 
-    def __init__(self, sock: socket.socket, *, conn: int = 0, server: str = "") -> None:
+    def __init__(self, sock: socket.socket | NestedTLS, *, conn: int = 0, server: str = "") -> None:
         sock.setblocking(False)
         self._sock = sock
         # Not isinstance: that would import ssl for a plain connection too.
-        self._tls = cast("ssl.SSLSocket", sock) if hasattr(sock, "do_handshake") else None
+        self._tls = cast("ssl.SSLSocket | NestedTLS", sock) if hasattr(sock, "do_handshake") else None
+        self._early = b""
         self._closed = False
         self._unsent = 0
         self._crossed = False
         self._interrupted = False
         self.conn = conn
         self.server = server
+        self.about_client: Callable[[], str] | None = None
         try:
-            self._names = (sock.getsockname(), sock.getpeername())
+            self.ends = (sock.getsockname(), sock.getpeername())
         except OSError:  # already reset; the next read or write says so
-            self._names = (("?", 0), ("?", 0))
+            self.ends = (("?", 0), ("?", 0))
 
     def fileno(self) -> int:
         """The socket's file descriptor, for a selector; -1 once closed."""
@@ -72,7 +90,7 @@ class Stream:
     def names(self) -> str:
         """`LOCAL->REMOTE`, as Go's errors name a connection."""
         # The names of Unix sockets (socketpair) are strings, possibly empty.
-        local, remote = (n if isinstance(n, tuple) else (str(n) or "@", 0) for n in self._names)
+        local, remote = (n if isinstance(n, tuple) else (str(n) or "@", 0) for n in self.ends)
         return f"{address_text(local)}->{address_text(remote)}"
 
     # Reading
@@ -82,6 +100,9 @@ class Stream:
 
         Raises ConnectionLost, TLSError (the peer's alert).
         """
+        if self._early:
+            data, self._early = self._early[:limit], self._early[limit:]
+            return data
         try:
             if self._tls is None:
                 return self._sock.recv(limit)
@@ -104,7 +125,7 @@ class Stream:
                 # read.
                 self._crossed = tls.wants_write(error)
                 return
-            if (failure := tls.failure(error, self.server)) is not None:
+            if (failure := tls.failure(error, self.server, self.about_client)) is not None:
                 raise failure from error
         raise self._lost("read", error) from error
 
@@ -130,8 +151,23 @@ class Stream:
         return data
 
     def pending(self) -> int:
-        """Decrypted bytes that wait inside TLS, which no selector sees; 0 on a plain connection."""
-        return 0 if self._tls is None or self._closed else self._tls.pending()
+        """Bytes that have come and that no selector sees: decrypted ones inside TLS, or put back."""
+        if self._closed:
+            return 0
+        return len(self._early) + (0 if self._tls is None else self._tls.pending())
+
+    def unread(self, data: bytes) -> None:
+        """Put bytes back: they are what is read next."""
+        self._early = data + self._early
+
+    def crossed(self) -> bool:
+        """Whether a read that would block waits for room to write, or a write for something to read. Once."""
+        crossed, self._crossed = self._crossed, False
+        return crossed
+
+    def bare(self) -> socket.socket | None:
+        """The socket itself, for a protocol on top that wants one; None if the stream is more than that."""
+        return None if self._tls is not None or self._early else cast("socket.socket", self._sock)
 
     # Writing
 
@@ -167,7 +203,7 @@ class Stream:
             if tls.would_block(error):
                 self._crossed = not tls.wants_write(error)
                 return
-            if (failure := tls.failure(error, self.server)) is not None:
+            if (failure := tls.failure(error, self.server, self.about_client)) is not None:
                 raise failure from error
         raise self._lost("write", error) from error
 
@@ -203,8 +239,11 @@ class Stream:
         """End both directions at once, from any thread: whoever waits for this connection sees its end."""
         self._interrupted = True
         try:
-            # Not SSLSocket.shutdown, which would take the TLS object away from the thread that reads.
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+            if hasattr(self._sock, "interrupt"):
+                self._sock.interrupt()
+            else:
+                # Not SSLSocket.shutdown, which would take the TLS object away from the thread that reads.
+                socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
         except OSError:
             pass
 

@@ -8,7 +8,10 @@ The kinds, and what their data holds:
 
     resolve   host, addresses [str], seconds
     connect   address, port, seconds
-    tls       server_name, version, cipher, alpn, subject, issuer, not_after, seconds
+    proxy     proxy (kind://HOST:PORT), target, method (CONNECT or SOCKS5), authenticated (bool: credentials were
+              offered), status, reason, seconds; requests that a proxy is sent itself are `request` events
+    tls       server_name, version, cipher, alpn, subject, issuer, not_after, seconds; with an https proxy there are
+              two, and `proxy` between them
     request   method, target (redacted), headers [[name, value]] (redacted)
     response  status, reason, headers [[name, value]] (redacted), seconds (to the first byte)
     chunk     size (bytes of one HTTP chunk's or read's payload), start, end (bools: chunk boundaries)

@@ -10,14 +10,17 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rawkube.errors import ConnectionLost, RawkubeError, TLSError, TransportError
 from rawkube.wire import keypair, x509
-from rawkube.wire.stream import wait_for
+from rawkube.wire.stream import Stream, wait_for
 
 if TYPE_CHECKING:
     from rawkube.wire.dial import TLSOptions
+    from rawkube.wire.nested_tls import NestedTLS
+
+    Secured = ssl.SSLSocket | NestedTLS
 
 # Where distributions keep their roots, for a Python whose OpenSSL was built with other paths (the list is
 # that of Go, crypto/x509/root_linux.go).
@@ -29,6 +32,9 @@ _SYSTEM_ROOTS = (
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/ssl/cert.pem",
 )
+
+# Where Go looks for more (crypto/x509/root_linux.go), beside a SSL_CERT_FILE too.
+_SYSTEM_FOLDERS = ("/etc/ssl/certs", "/etc/pki/tls/certs")
 
 # Alerts (RFC 8446, section 6) as OpenSSL names them, and Go's words for them (crypto/tls/alert.go).
 _ALERTS = {
@@ -56,6 +62,9 @@ _ALERTS = {
 
 # X509_V_ERR_* (OpenSSL, x509_vfy.h) that Go calls "signed by unknown authority", and the two about dates.
 _UNKNOWN_AUTHORITY = frozenset({2, 7, 18, 19, 20, 21, 24, 27, 32, 79, 85, 86, 89})
+_ABOUT_CERTIFICATES = frozenset(
+    alert for alert in _ALERTS if "CERTIFICATE" in alert or alert in ("UNKNOWN_CA", "ACCESS_DENIED")
+)
 _UNFIT_ISSUER = frozenset({24, 27, 32, 79, 85, 86, 89})  # it is known, but may not sign
 _DATES = frozenset({9, 10})
 
@@ -72,20 +81,36 @@ def context_for(options: TLSOptions) -> ssl.SSLContext:
     Raises ConfigError for a CA without a certificate and for a key pair that is none.
     """
     pair = options.client_cert() if options.client_cert is not None else None
-    key = (options.ca_pem, options.verify, pair)
+    key = _Key(options.roots(), options.system_roots, options.verify, pair, _named_roots())
     for known, context in _contexts:
         if known == key:
             return context
-    context = _new_context(options.ca_pem, options.verify, pair)
+    context = _new_context(key.ca_pem, key.verify, pair, system=key.system_roots)
     _contexts.insert(0, (key, context))
     del _contexts[4:]
     return context
 
 
-_contexts: list[tuple[tuple[bytes | None, bool, tuple[bytes, bytes] | None], ssl.SSLContext]] = []
+class _Key(NamedTuple):
+    """What a context is made from."""
+
+    ca_pem: bytes | None
+    system_roots: bool
+    verify: bool
+    pair: tuple[bytes, bytes] | None
+    named_roots: tuple[str | None, str | None]
 
 
-def _new_context(ca_pem: bytes | None, verify: bool, pair: tuple[bytes, bytes] | None) -> ssl.SSLContext:
+def _named_roots() -> tuple[str | None, str | None]:
+    return os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+
+
+_contexts: list[tuple[_Key, ssl.SSLContext]] = []
+
+
+def _new_context(
+    ca_pem: bytes | None, verify: bool, pair: tuple[bytes, bytes] | None, *, system: bool = False
+) -> ssl.SSLContext:
     # Not create_default_context: since Python 3.13 it refuses (VERIFY_X509_STRICT) CAs without key
     # identifiers, which clusters have and which Go accepts.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -97,10 +122,10 @@ def _new_context(ca_pem: bytes | None, verify: bool, pair: tuple[bytes, bytes] |
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    elif ca_pem is None:
-        _load_system_roots(context)
-    elif ca_pem:
-        for der in keypair.root_certificates(ca_pem):
+    else:
+        if ca_pem is None or system:
+            _load_system_roots(context)
+        for der in keypair.root_certificates(ca_pem or b""):
             context.load_verify_locations(cadata=der)
     if pair is not None:
         # After verify=False too: who does not check the server may still have to show who they are.
@@ -110,6 +135,7 @@ def _new_context(ca_pem: bytes | None, verify: bool, pair: tuple[bytes, bytes] |
 
 
 def _load_system_roots(context: ssl.SSLContext) -> None:
+    """SSL_CERT_FILE and SSL_CERT_DIR replace the file and the folders, each for itself, as in Go."""
     context.load_default_certs()
     paths = ssl.get_default_verify_paths()
     # typeshed does not know that both may be None
@@ -118,6 +144,26 @@ def _load_system_roots(context: ssl.SSLContext) -> None:
             if os.path.exists(path):  # noqa: PTH110
                 context.load_verify_locations(path)
                 return
+    if folders := os.environ.get("SSL_CERT_DIR"):
+        _load_folders(context, folders.split(":"))
+    elif not paths.capath:
+        for folder in _SYSTEM_FOLDERS:
+            if os.path.isdir(folder):  # noqa: PTH112
+                context.load_verify_locations(capath=folder)
+
+
+def _load_folders(context: ssl.SSLContext, folders: list[str]) -> None:
+    """Every file there, as Go does; OpenSSL by itself sees only those that are named by their hash."""
+    for folder in folders:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                context.load_verify_locations(entry.path)
+            except OSError:  # no file, or no certificate in it
+                continue
 
 
 def _log_keys(context: ssl.SSLContext) -> None:
@@ -130,14 +176,14 @@ def _log_keys(context: ssl.SSLContext) -> None:
 
 
 def handshake(
-    sock: socket.socket,
+    sock: socket.socket | Stream,
     options: TLSOptions,
     end: float,
     *,
     server: str,
-    again: Callable[[float], socket.socket] | None = None,
-) -> ssl.SSLSocket | None:
-    """TLS on a connected socket: the TLS socket (non-blocking), or None if `end` (monotonic) passed.
+    again: Callable[[float], socket.socket | Stream] | None = None,
+) -> Secured | None:
+    """TLS on a connected socket, or inside a stream: like a socket (non-blocking), None if `end` (monotonic) passed.
 
     `again(end)` makes a second connection to the same address: on it the certificate that was not trusted is
     looked at, to say what was wrong with it; nothing but a handshake is sent. Whatever fails, `sock` is
@@ -157,7 +203,8 @@ def handshake(
     except _NoServerName as error:
         raise TLSError(f"tls: {options.server_name!a} is not a server name", server=server) from error
     except OSError as error:
-        raise _failed_handshake(error, server) from error
+        about = about_client(options)
+        raise _failed_handshake(error, server, about) from error
 
 
 class _PlainHTTP(Exception):
@@ -168,14 +215,13 @@ class _NoServerName(Exception):
     """A certificate cannot be checked against this name."""
 
 
-def _handshake(sock: socket.socket, context: ssl.SSLContext, name: str, end: float) -> ssl.SSLSocket | None:
-    sock.setblocking(False)
+def _handshake(sock: socket.socket | Stream, context: ssl.SSLContext, name: str, end: float) -> Secured | None:
     try:
         # As bytes: for a str, Python would import its IDNA tables.
         host = _sni(name).encode("ascii" if name.isascii() else "idna") or None
         if b"\0" in (host or b""):  # a TypeError later, after which Python would leave the socket open
             raise ValueError("a NUL")
-        wrapped = context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+        wrapped = _wrapped(sock, context, host)
     except ValueError as error:  # no name, or one that cannot be: check_hostname refuses it
         sock.close()
         raise _NoServerName from error
@@ -196,17 +242,28 @@ def _handshake(sock: socket.socket, context: ssl.SSLContext, name: str, end: flo
     return None
 
 
+def _wrapped(sock: socket.socket | Stream, context: ssl.SSLContext, host: bytes | None) -> Secured:
+    if isinstance(sock, Stream):
+        from rawkube.wire.nested_tls import NestedTLS
+
+        return NestedTLS(context, sock, server_hostname=host)
+    sock.setblocking(False)
+    return context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+
+
 def _sni(name: str) -> str:
     """No final dot (RFC 6066, section 3), no brackets and no zone around an address."""
     name = name.strip("[]")
     return name.partition("%")[0] if ":" in name else name.rstrip(".")
 
 
-def _is_http(sock: ssl.SSLSocket, start: bytes) -> bool:
+def _is_http(sock: Secured, start: bytes) -> bool:
     """Whether what waits in the socket starts so: an answer as a whole, or the rest that OpenSSL left of one.
 
     (OpenSSL reads the five bytes of a record's head, `HTTP/`, before it refuses them.)
     """
+    if not isinstance(sock, ssl.SSLSocket):
+        return sock.first.startswith(b"HTTP/")
     try:
         # SSLSocket.recv refuses flags; its base class does not.
         return socket.socket.recv(sock, len(start), socket.MSG_PEEK) == start
@@ -214,7 +271,7 @@ def _is_http(sock: ssl.SSLSocket, start: bytes) -> bool:
         return False
 
 
-def _shake_hands(sock: ssl.SSLSocket, end: float) -> bool:
+def _shake_hands(sock: Secured, end: float) -> bool:
     while True:
         try:
             sock.do_handshake()
@@ -242,8 +299,11 @@ def wants_write(error: OSError) -> bool:
     return isinstance(error, ssl.SSLWantWriteError)
 
 
-def failure(error: OSError, server: str) -> TransportError | None:
-    """The error of TLS itself, in Go's words; None for one of the socket below."""
+def failure(error: OSError, server: str, about_client: Callable[[], str] | None = None) -> TransportError | None:
+    """The error of TLS itself, in Go's words; None for one of the socket below.
+
+    `about_client` says in a line which certificate the client had shown.
+    """
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return ConnectionLost("EOF", server=server)
     if not isinstance(error, ssl.SSLError):
@@ -254,19 +314,40 @@ def failure(error: OSError, server: str) -> TransportError | None:
         is_alert, alert = "yes", "UNRECOGNIZED_NAME"
     if is_alert:
         words = _ALERTS.get(alert) or alert.lower().replace("_", " ")
-        wanted = ["the server speaks only to clients that show a certificate"]
-        return TLSError(
-            f"remote error: tls: {words}",
-            server=server,
-            detail=wanted if alert == "CERTIFICATE_REQUIRED" else (),
-        )
+        detail = ["the server speaks only to clients that show a certificate"] * (alert == "CERTIFICATE_REQUIRED")
+        if about_client is not None and alert in _ABOUT_CERTIFICATES:
+            detail.append(about_client())
+        return TLSError(f"remote error: tls: {words}", server=server, detail=filter(None, detail))
     if reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
         return TLSError("tls: first record does not look like a TLS handshake", server=server)
     return TLSError(f"tls: {reason.lower().replace('_', ' ') or str(error)}", server=server)
 
 
-def _failed_handshake(error: OSError, server: str) -> TransportError:
-    found = failure(error, server)
+def about_client(options: TLSOptions) -> Callable[[], str] | None:
+    """What says which client certificate these options show; None if they show none."""
+    pair = options.client_cert() if options.client_cert is not None else None
+    if pair is None:
+        return None
+
+    def about() -> str:
+        leaf = next((der for label, der in keypair.pem_blocks(pair[0]) if label == "CERTIFICATE"), b"")
+        certificate = _parsed(leaf)
+        if certificate is None:
+            return ""
+        now = _now()
+        late = " (it has expired)" if now > certificate.not_after else ""
+        early = " (it is not yet valid)" if now < certificate.not_before else ""
+        return f"the client showed the {x509.describe(certificate)}{late}{early}"
+
+    return about
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _failed_handshake(error: OSError, server: str, about: Callable[[], str] | None = None) -> TransportError:
+    found = failure(error, server, about)
     if found is None:
         cause = os.strerror(error.errno).lower() if error.errno else "EOF"
         found = ConnectionLost(f"read tcp {server}: read: {cause}", server=server)
@@ -279,15 +360,14 @@ def _not_trusted(
     error: ssl.SSLCertVerificationError,
     options: TLSOptions,
     server: str,
-    again: Callable[[float], socket.socket] | None,
+    again: Callable[[float], socket.socket | Stream] | None,
 ) -> TLSError:
     leaf = _look_again(options, again) if again is not None else None
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    text, detail = _explain(error, options, leaf, now)
+    text, detail = _explain(error, options, leaf, _now())
     return TLSError(f"tls: failed to verify certificate: {text}", server=server, detail=detail)
 
 
-def _look_again(options: TLSOptions, again: Callable[[float], socket.socket]) -> x509.Certificate | None:
+def _look_again(options: TLSOptions, again: Callable[[float], socket.socket | Stream]) -> x509.Certificate | None:
     """The server's certificate, from a handshake that trusts anybody and after which nothing is sent."""
     end = time.monotonic() + _SECOND_LOOK
     try:
@@ -302,7 +382,7 @@ def _look_again(options: TLSOptions, again: Callable[[float], socket.socket]) ->
         return None
 
 
-def certificate_of(sock: ssl.SSLSocket) -> x509.Certificate | None:
+def certificate_of(sock: Secured) -> x509.Certificate | None:
     """The peer's certificate, None if it has none or it cannot be read."""
     try:
         return x509.parse(sock.getpeercert(binary_form=True) or b"")
@@ -318,7 +398,8 @@ def _explain(
     unknown = "x509: certificate signed by unknown authority"
     if leaf is None:
         return (unknown if code in _UNKNOWN_AUTHORITY else f"x509: {message}"), []
-    roots = [c for c in map(_parsed, keypair.root_certificates(options.ca_pem or b"")) if c]
+    ca_pem = options.roots()
+    roots = roots_of(ca_pem)
     text = x509.why_not_trusted(leaf, _sni(options.server_name), now)
     if text == unknown and code not in _UNKNOWN_AUTHORITY:
         text = _about_issuer(roots, now) if code in _DATES else f"x509: {message}"
@@ -326,8 +407,27 @@ def _explain(
     if code in _UNFIT_ISSUER:
         detail.append(f"OpenSSL: {message}")
     elif text == unknown:
-        detail += _about_roots(leaf, roots, options.ca_pem)
+        detail += _about_roots(leaf, roots, ca_pem)
     return text, detail
+
+
+def roots_of(ca_pem: bytes | None) -> list[x509.Certificate]:
+    """The certificates of a CA file that can be read."""
+    return [c for c in map(_parsed, keypair.root_certificates(ca_pem or b"")) if c]
+
+
+def laxness(options: TLSOptions, leaf: x509.Certificate | None) -> str:
+    """What newer Python's strict mode (VERIFY_X509_STRICT) would have refused here; empty if nothing."""
+    if not options.verify or leaf is None:
+        return ""
+    bare = [root for root in roots_of(options.roots()) if root.subject == leaf.issuer and not root.has_subject_key]
+    if bare:
+        what = f'the CA "{bare[0].subject}" has no Subject Key Identifier'
+    elif not leaf.has_authority_key and leaf.subject != leaf.issuer:
+        what = f'the certificate of "{leaf.subject}" has no Authority Key Identifier'
+    else:
+        return ""
+    return f"{what}, which Python's strict mode would refuse; the chain and the names were checked all the same"
 
 
 def _parsed(der: bytes) -> x509.Certificate | None:

@@ -20,6 +20,7 @@ _VERSION, _EXTENSIONS = 0xA0, 0xA3  # [0] and [3] of TBSCertificate
 _DNS_NAME, _IP_ADDRESS = 0x82, 0x87  # [2] and [7] of GeneralName
 
 _SUBJECT_ALT_NAME = b"\x55\x1d\x11"
+_SUBJECT_KEY_ID, _AUTHORITY_KEY_ID = b"\x55\x1d\x0e", b"\x55\x1d\x23"
 _ATTRIBUTES = {
     b"\x55\x04\x03": "CN",
     b"\x55\x04\x05": "SERIALNUMBER",
@@ -43,6 +44,8 @@ class Certificate(NamedTuple):
     dns_names: tuple[str, ...]
     ip_addresses: tuple[str, ...]
     has_names: bool
+    has_subject_key: bool = False
+    has_authority_key: bool = False
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -78,7 +81,8 @@ def _parse(der: bytes) -> Certificate:
     # serialNumber, signature, issuer, validity, subject, subjectPublicKeyInfo (RFC 5280, section 4.1)
     issuer, validity, subject = fields[2][1], fields[3][1], fields[4][1]
     before, after = _values(validity)
-    names = _alternative_names(next((content for tag, content in fields[6:] if tag == _EXTENSIONS), b""))
+    extensions = _extensions(next((content for tag, content in fields[6:] if tag == _EXTENSIONS), b""))
+    names = _alternative_names(extensions)
     subject_pairs = list(_attributes(subject))
     return Certificate(
         subject=_name(subject_pairs),
@@ -89,6 +93,8 @@ def _parse(der: bytes) -> Certificate:
         dns_names=tuple(_text(v) for tag, v in names or () if tag == _DNS_NAME),
         ip_addresses=tuple(ip_text(v) for tag, v in names or () if tag == _IP_ADDRESS),
         has_names=names is not None,
+        has_subject_key=_SUBJECT_KEY_ID in extensions,
+        has_authority_key=_AUTHORITY_KEY_ID in extensions,
     )
 
 
@@ -117,15 +123,23 @@ def _time(tag: int, value: bytes) -> str:
     return f"{d[:4]}-{d[4:6]}-{d[6:8]}T{d[8:10]}:{d[10:12]}:{d[12:14]}Z"
 
 
-def _alternative_names(extensions: bytes) -> list[tuple[int, bytes]] | None:
-    """The GeneralNames of the subjectAltName extension, None without one."""
-    for _, sequence in _values(extensions):
+def _extensions(data: bytes) -> dict[bytes, bytes]:
+    """Object identifier → value of each extension; the first one of a kind counts."""
+    found: dict[bytes, bytes] = {}
+    for _, sequence in _values(data):
         for _, extension in _values(sequence):
             parts = list(_values(extension))
-            if parts[0] == (_OID, _SUBJECT_ALT_NAME):
-                _, names = next(_values(parts[-1][1]))
-                return list(_values(names))
-    return None
+            if parts[0][0] == _OID:
+                found.setdefault(parts[0][1], parts[-1][1])
+    return found
+
+
+def _alternative_names(extensions: dict[bytes, bytes]) -> list[tuple[int, bytes]] | None:
+    """The GeneralNames of the subjectAltName extension, None without one."""
+    if _SUBJECT_ALT_NAME not in extensions:
+        return None
+    _, names = next(_values(extensions[_SUBJECT_ALT_NAME]))
+    return list(_values(names))
 
 
 def ip_text(packed: bytes) -> str:

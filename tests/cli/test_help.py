@@ -259,9 +259,9 @@ def test_every_global_flag_of_kubectl_is_known(tmp_path: Path) -> None:
     lines = [line.strip() for line in kubectl(tmp_path, "options").splitlines()]
     listed = {line.removesuffix(":") for line in lines if line.startswith("-")}
     ours = {as_kubectl_lists(flag) for flag in GLOBAL_FLAGS}
-    # A place of the file system, and a list that is shown without quotes.
+    # A place of the file system, a list that is shown without quotes, and what only rawkube has.
     assert {line for line in listed - ours if not line.startswith("--cache-dir=")} == {"--vmodule="}
-    assert ours - listed == {"--cache-dir=''", "--vmodule=''"}
+    assert ours - listed == {"--cache-dir=''", "--vmodule=''", "--plugin-timeout=5s"}
 
 
 @pytest.mark.kubectl

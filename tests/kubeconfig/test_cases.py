@@ -239,7 +239,7 @@ class TestOverrides:
         user = {"as": "a", "as-uid": "7", "as-groups": ["g", "h"], "as-user-extra": {"k": ["v", "w"]}, "token": "t"}
         file = write(tmp_path / "c", whole(user=user))
         access = access_from(file, Overrides(server="http://something"), environ={}).access
-        assert access._replace(origins={}, notes=()) == Access(
+        assert access._replace(origins={}, notes=(), proxy_why="") == Access(
             "http://something",
             context="x",
             cluster="c",

@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import unquote
 
@@ -231,18 +232,46 @@ class TestAuthority:
         error = refused(Credentials(Access("https://h", ca_file="/none/ca")).ca_pem)
         assert str(error) == "unable to load root certificates: open /none/ca: no such file or directory"
 
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            b"half-writ",
+            b"",
+            b"-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n",
+            b"-----BEGIN PRIVATE KEY-----\nMAAA\n-----END PRIVATE KEY-----\n",
+        ],
+        ids=["half", "empty", "no certificate inside", "a key"],
+    )
     def test_bad_content_keeps_the_old(
-        self, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, bad: bytes, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(module, "CERTIFICATE_SECONDS", 0.0)
+        monkeypatch.setattr(module, "CA_SECONDS", 0.0)
         file = tmp_path / "ca"
         file.write_bytes(pem(authority))
         found = Credentials(Access("https://h", ca_file=str(file)))
         assert found.ca_pem() == pem(authority)
-        file.write_bytes(b"half-writ")
+        file.write_bytes(bad)
+        assert found.ca_pem() == pem(authority)
+        other = trustme.CA().cert_pem.bytes()
+        file.write_bytes(bad + other)  # one good one makes it good
+        assert found.ca_pem() == bad + other
+        file.unlink()
+        assert found.ca_pem() == bad + other
+
+    def test_the_file_is_compared_every_five_minutes(
+        self, authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        now = 1000.0
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+        file = tmp_path / "ca"
+        file.write_bytes(pem(authority))
+        found = Credentials(Access("https://h", ca_file=str(file)))
         assert found.ca_pem() == pem(authority)
         other = trustme.CA().cert_pem.bytes()
         file.write_bytes(other)
+        now += 299
+        assert found.ca_pem() == pem(authority)
+        now += 2
         assert found.ca_pem() == other
 
 

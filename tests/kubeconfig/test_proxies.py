@@ -64,6 +64,8 @@ def test_which_variable(server: str, environ: dict[str, str], variable: str) -> 
         ("https://[fd00::1]:6443", "fd00::1", True),
         ("https://[fd00::1]:6443", "[fd00::1]:6443", True),
         ("https://[fd00::1]:6443", "[fd00::1]:1", False),
+        ("https://[fd00::1]:6443", "[fd00::1]", False),
+        ("https://xn--bcher-kva.example", "bücher.example", True),
         ("https://h", "10.0.0.0/8, h , x", True),
         ("https://h", ",, ,", False),
         ("https://h", "10.0.0.0/8", False),

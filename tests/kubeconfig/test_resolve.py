@@ -173,7 +173,7 @@ class TestFields:
             impersonate_extra=(("reason", ("r", "s")),),
             disable_compression=True,
         )
-        assert found._replace(origins={}) == wanted
+        assert found._replace(origins={}, proxy_why="") == wanted
 
     def test_data(self, tmp_path: Path) -> None:
         cluster = {"server": "https://h", "certificate-authority-data": "Q0\n E="}
@@ -328,7 +328,7 @@ class TestServer:
             {"exec": {"command": "x", "apiVersion": "client.authentication.k8s.io/v1beta1"}},
         ):
             found = access(tmp_path, simple(cluster, user))
-            assert found._replace(origins={}, notes=()) == Access(
+            assert found._replace(origins={}, notes=(), proxy_why="") == Access(
                 "http://h", context="x", cluster="c", user="u", namespace_from="default"
             )
             (note,) = found.notes
@@ -378,7 +378,7 @@ class TestNamespace:
 class TestInCluster:
     def test_without_a_kubeconfig(self, tmp_path: Path) -> None:
         found = access(tmp_path, {}, POD)
-        assert found._replace(origins={}) == Access(
+        assert found._replace(origins={}, proxy_why="") == Access(
             server="https://10.0.0.1:443",
             token_file="/sa/token",
             ca_file="/sa/ca.crt",

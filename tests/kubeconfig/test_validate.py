@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rawkube.errors import ConfigError
-from rawkube.kubeconfig.access import Overrides
+from rawkube.kubeconfig.access import ExecConfig, Overrides
 from rawkube.kubeconfig.resolve import resolve
 from rawkube.kubeconfig.validate import proxy_url_problem
 from tests.kubeconfig.test_resolve import POD, access, config_of, refusal, simple
@@ -135,20 +135,28 @@ def test_unreadable_files(tmp_path: Path) -> None:
 
 class TestPlugins:
     def test_exec(self, tmp_path: Path) -> None:
-        error = refusal(tmp_path, simple(user={"exec": {**EXEC, "args": ["s3cret"], "env": None}}))
+        found = access(tmp_path, simple(user={"exec": {**EXEC, "args": ["s3cret"], "env": None}}))
         line = 1 + (tmp_path / "config").read_text().splitlines().index("    exec:")
-        assert str(error) == (
-            f'user "u" ({tmp_path}/config:{line}) uses the exec credential plugin "aws"; '
-            "this version of rawkube runs no credential plugins: use --token or a client certificate"
-        )
+        assert found.exec == ExecConfig("aws", ("s3cret",), api_version=EXEC["apiVersion"])
+        assert str(found.origins["exec"]) == f"{tmp_path}/config:{line} (users[u].user.exec)"
+        assert "s3cret" not in repr(found)
+
+    @pytest.mark.parametrize("other", [{}, {"token": "t"}])
+    def test_an_api_version_that_nobody_speaks(self, tmp_path: Path, other: dict[str, str]) -> None:
+        version = "client.authentication.k8s.io/v1alpha1"
+        error = refusal(tmp_path, simple(user={"exec": {**EXEC, "apiVersion": version}, **other}))
+        assert str(error) == f'exec plugin: invalid apiVersion "{version}"'
 
     def test_auth_provider(self, tmp_path: Path) -> None:
         user = {"auth-provider": {"name": "oidc", "config": {"id-token": "s3cret"}}}
-        assert 'uses the auth provider "oidc"; this version' in str(refusal(tmp_path, simple(user=user)))
+        error = refusal(tmp_path, simple(user=user))
+        assert str(error) == "Must provide idp-issuer-url"
+        assert "s3cret" not in str(error.detail)
 
     @pytest.mark.parametrize("other", [{"token": "t"}, {"tokenFile": "/t"}, {"username": "a"}, PAIR])
     def test_exec_is_not_asked_beside_another_credential(self, tmp_path: Path, other: dict[str, str]) -> None:
-        assert access(tmp_path, simple(user={"exec": EXEC, **other})).server == "https://h:6443"
+        found = access(tmp_path, simple(user={"exec": EXEC, **other}))
+        assert (found.server, found.exec) == ("https://h:6443", None)
 
     @pytest.mark.parametrize("plugin", [{"exec": EXEC}, {"auth-provider": {"name": "gcp"}}])
     def test_a_token_by_flag_asks_no_plugin(self, tmp_path: Path, plugin: dict[str, Any]) -> None:
@@ -169,40 +177,73 @@ class TestNoPrompt:
 class TestProxies:
     @pytest.mark.parametrize("server", ["https://h", "http://h", "https://127.0.0.1"])
     def test_proxy_url(self, tmp_path: Path, server: str) -> None:
-        error = refusal(tmp_path, simple({"server": server, "proxy-url": "http://u:s3cret@p:3128"}))
-        assert str(error).startswith('cluster "c" is reached through a proxy')
-        assert "clusters[c].cluster.proxy-url" in str(error)
+        url = "http://u:s3cret@p:3128"
+        found = access(tmp_path, simple({"server": server, "proxy-url": url}), environ={"NO_PROXY": "*"})
+        assert found.proxy_url == url
+        assert "clusters[c].cluster.proxy-url" in str(found.origins["proxy_url"])
+        assert "NO_PROXY and loopback make no exception" in found.proxy_why
+        assert "s3cret" not in repr(found)
 
     def test_proxy_url_without_a_server_in_a_pod(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="is reached through a proxy"):
-            access(tmp_path, simple({"proxy-url": "http://p:3128"}), POD)
+        found = access(tmp_path, simple({"proxy-url": "http://p:3128"}), POD)
+        assert (found.server, found.proxy_url) == ("http://localhost:8080", "http://p:3128")
 
     def test_flag(self, tmp_path: Path) -> None:
-        assert "(--proxy-url)" in str(refusal(tmp_path, simple(), proxy_url="socks5://p"))
+        found = access(tmp_path, simple({"server": "https://h", "proxy-url": "http://file"}), proxy_url="socks5://flag")
+        assert (found.proxy_url, str(found.origins["proxy_url"])) == ("socks5://flag", "--proxy-url")
 
     def test_environment(self, tmp_path: Path) -> None:
-        error = refusal(tmp_path, simple(), environ={"HTTPS_PROXY": "http://u:s3cret@p:3128"})
-        assert str(error) == (
-            "HTTPS_PROXY is set and applies to https://h:6443; this version of rawkube speaks through no proxy: "
-            "name h in NO_PROXY to connect directly"
-        )
+        found = access(tmp_path, simple(), environ={"HTTPS_PROXY": "http://u:s3cret@p:3128", "NO_PROXY": "x"})
+        assert (found.proxy_url, str(found.origins["proxy_url"])) == ("http://u:s3cret@p:3128", "$HTTPS_PROXY")
+        assert found.proxy_why == "HTTPS_PROXY applies to https servers, and NO_PROXY does not name it"
 
     @pytest.mark.parametrize(
-        "environ",
+        ("environ", "server", "why", "origin"),
         [
-            {"HTTPS_PROXY": "http://p", "NO_PROXY": "h"},
-            {"HTTP_PROXY": "http://p"},
-            {"ALL_PROXY": "http://p"},
+            ({}, "https://h", "no proxy is configured", "default"),
+            ({"HTTPS_PROXY": "p", "NO_PROXY": "x, h"}, "https://h", 'NO_PROXY names it: "h"', "$NO_PROXY"),
+            ({"HTTPS_PROXY": "p", "no_proxy": ".h"}, "https://a.h", 'no_proxy names it: ".h"', "$no_proxy"),
+            ({"HTTP_PROXY": "http://p"}, "https://h", "no proxy is configured", "default"),
+            ({"ALL_PROXY": "http://p"}, "https://h", "no proxy is configured", "default"),
+            ({"HTTPS_PROXY": "p"}, "https://[::1]", "loopback is never proxied by HTTPS_PROXY", "default"),
         ],
     )
-    def test_environment_that_does_not_apply(self, tmp_path: Path, environ: dict[str, str]) -> None:
-        assert access(tmp_path, simple(), environ=environ).server == "https://h:6443"
+    def test_environment_that_does_not_apply(
+        self, tmp_path: Path, environ: dict[str, str], server: str, why: str, origin: str
+    ) -> None:
+        found = access(tmp_path, simple({"server": server}), environ=environ)
+        assert (found.proxy_url, found.proxy_why, str(found.origins["proxy_url"])) == ("", why, origin)
 
     def test_environment_in_a_pod(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match=r"HTTPS_PROXY is set and applies to https://10\.0\.0\.1:443"):
-            access(tmp_path, {}, POD, {"HTTPS_PROXY": "http://p"})
+        assert access(tmp_path, {}, POD, {"HTTPS_PROXY": "http://p"}).proxy_url == "http://p"
 
-    @pytest.mark.parametrize("text", ["socks5://p", "https://p", "http://example.com", "HTTP://p"])
+    @pytest.mark.parametrize("no_proxy", ["", "h"])
+    def test_in_a_cgi_program(self, tmp_path: Path, no_proxy: str) -> None:
+        """HTTP_PROXY may be what a client of that program sent as its header `Proxy`."""
+        environ = {"HTTP_PROXY": "http://p", "REQUEST_METHOD": "GET", "NO_PROXY": no_proxy}
+        error = refusal(tmp_path, simple({"server": "http://h"}), environ=environ)
+        assert str(error) == "refusing to use HTTP_PROXY value in CGI environment; see golang.org/s/cgihttpproxy"
+        environ = {"HTTPS_PROXY": "http://p", "REQUEST_METHOD": "GET"}
+        assert access(tmp_path, simple({"server": "https://h"}), environ=environ).proxy_url == "http://p"
+
+    @pytest.mark.parametrize(
+        ("url", "problem"),
+        [
+            ("socks4://u:s3cret@p", 'unsupported scheme "socks4", must be http, https, or socks5'),
+            ("http://u:s3cret@p:x", 'invalid port ":x" after host'),
+            ("http://u:s3cret@", "the proxy's address has no host"),
+            ("http://u:s3cret%zz@p", 'a "%" in the user name or password of a proxy is written %25'),
+        ],
+    )
+    def test_no_address(self, tmp_path: Path, url: str, problem: str) -> None:
+        """Never a direct connection in its stead, and no password in the message."""
+        scheme, _, where = url.partition("://u:s3cret")
+        shown = f"{scheme}://<redacted>@{where.rpartition('@')[2]}"
+        error = refusal(tmp_path, simple(), environ={"HTTPS_PROXY": url})
+        assert str(error) == f'invalid proxy "{shown}": {problem}'
+        assert error.detail == ("it is set by $HTTPS_PROXY",)
+
+    @pytest.mark.parametrize("text", ["socks5://p", "socks5h://p", "https://p", "http://example.com", "HTTP://p"])
     def test_good_proxy_urls(self, text: str) -> None:
         assert proxy_url_problem(text) == ""
 
@@ -210,7 +251,6 @@ class TestProxies:
         ("text", "problem"),
         [
             ("socks6://p", 'unsupported scheme "socks6", must be http, https, or socks5'),
-            ("socks5h://p", 'unsupported scheme "socks5h", must be http, https, or socks5'),
             ("example.com", 'unsupported scheme "", must be http, https, or socks5'),
             ("chewbacca@example.com", 'unsupported scheme "", must be http, https, or socks5'),
             ("127.0.0.1:99", "could not parse: first path segment in URL cannot contain colon"),

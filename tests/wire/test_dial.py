@@ -198,7 +198,8 @@ def test_a_way_that_is_not_there_is_no_refusal() -> None:
 def test_options_of_the_socket() -> None:
     with ScriptedServer(say_hello) as server:
         stream = dial(Endpoint("localhost", server.port))
-        sock = stream._sock
+        sock = stream.bare()
+        assert sock is not None
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         if hasattr(socket, "TCP_KEEPIDLE"):

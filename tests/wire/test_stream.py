@@ -1,4 +1,4 @@
-"""Bytes of one connection: blocking, polled, over TLS, cut, reset."""
+"""Bytes of one connection: blocking, polled, over TLS, over TLS inside TLS, cut, reset."""
 
 from __future__ import annotations
 
@@ -14,26 +14,46 @@ import pytest
 
 from rawkube.errors import ConnectionLost, DeadlineExceeded
 from rawkube.wire.dial import Endpoint, TLSOptions, dial
+from rawkube.wire.proxy import Proxy
 from rawkube.wire.stream import Stream
+from tests.support.proxy import ProxyServer
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
 
 CA = Authority()
+# The servers of these are reached through a proxy that is spoken to over TLS itself.
+NESTED: list[ssl.SSLContext] = []
 
 
 @contextlib.contextmanager
 def connected(server: ScriptedServer) -> Iterator[Stream]:
     options = TLSOptions("127.0.0.1", CA.pem) if server.tls else None
-    stream = dial(Endpoint("127.0.0.1", server.port, options), conn=3)
-    try:
+    with contextlib.ExitStack() as stack:
+        proxy = None
+        if server.tls in NESTED:
+            between = stack.enter_context(ProxyServer("https", tls=CA.server("127.0.0.1")))
+            proxy = Proxy("https", "127.0.0.1", between.port, tls=options)
+        stream = dial(Endpoint("127.0.0.1", server.port, options, proxy), conn=3)
+        stack.callback(stream.close)
         yield stream
-    finally:
-        stream.close()
 
 
-@pytest.fixture(params=["plain", "tls"])
-def tls(request: pytest.FixtureRequest) -> ssl.SSLContext | None:
-    return CA.server("127.0.0.1") if request.param == "tls" else None
+def nested() -> ssl.SSLContext:
+    context = CA.server("127.0.0.1")
+    NESTED.append(context)
+    return context
+
+
+@pytest.fixture(params=["plain", "tls", "nested"])
+def tls(request: pytest.FixtureRequest) -> Iterator[ssl.SSLContext | None]:
+    yield None if request.param == "plain" else nested() if request.param == "nested" else CA.server("127.0.0.1")
+    NESTED.clear()
+
+
+@pytest.fixture(params=["tls", "nested"])
+def inner(request: pytest.FixtureRequest) -> Iterator[ssl.SSLContext]:
+    yield nested() if request.param == "nested" else CA.server("127.0.0.1")
+    NESTED.clear()
 
 
 def echo(peer: Peer) -> None:
@@ -107,14 +127,14 @@ def test_polled(tls: ssl.SSLContext | None) -> None:
         assert got == data
 
 
-def test_pending_shows_what_a_selector_cannot() -> None:
+def test_pending_shows_what_a_selector_cannot(inner: ssl.SSLContext) -> None:
     """Several frames in one TLS record: the rest of the record is in TLS, not in the socket."""
 
     def one_record(peer: Peer) -> None:
         peer.send(bytes(range(100)))
         peer.stall()
 
-    with ScriptedServer(one_record, tls=CA.server("127.0.0.1")) as server, connected(server) as stream:
+    with ScriptedServer(one_record, tls=inner) as server, connected(server) as stream:
         assert stream.pending() == 0
         assert stream.recv(10, timeout=5) == bytes(range(10))
         assert stream.pending() == 90
@@ -137,28 +157,34 @@ def test_end_of_stream(tls: ssl.SSLContext | None) -> None:
         assert stream.recv_now(100) == b""
 
 
-def test_end_of_stream_with_close_notify() -> None:
+def test_end_of_stream_with_close_notify(inner: ssl.SSLContext) -> None:
     def goodbye(peer: Peer) -> None:
         assert isinstance(peer.sock, ssl.SSLSocket)
         peer.send(b"abc")
         with contextlib.suppress(OSError):
             peer.sock.unwrap()
 
-    with ScriptedServer(goodbye, tls=CA.server("127.0.0.1")) as server, connected(server) as stream:
+    with ScriptedServer(goodbye, tls=inner) as server, connected(server) as stream:
         assert stream.recv(100, timeout=5) == b"abc"
         assert stream.recv(100, timeout=5) == b""
 
 
-def test_close_says_goodbye_to_tls() -> None:
+def test_close_says_goodbye_to_tls(inner: ssl.SSLContext) -> None:
     ends: list[str] = []
+    seen = threading.Event()
 
     def wait_for_the_end(peer: Peer) -> None:
         assert isinstance(peer.sock, ssl.SSLSocket)
+        peer.send(b"x")
         peer.sock.suppress_ragged_eofs = False  # type: ignore[attr-defined]
         ends.append("close_notify" if peer.sock.recv(10) == b"" else "data")
+        seen.set()
 
-    with ScriptedServer(wait_for_the_end, tls=CA.server("127.0.0.1")) as server, connected(server):
-        pass
+    with ScriptedServer(wait_for_the_end, tls=inner) as server, connected(server) as stream:
+        # What is left unread makes a close a reset, which may overtake the goodbye.
+        assert stream.recv(9, timeout=5) == b"x"
+        stream.close()
+        assert seen.wait(5)  # before the proxy between goes, too
     assert ends == ["close_notify"]
 
 
@@ -177,9 +203,9 @@ def test_reset() -> None:
     assert not caught.value.answered
 
 
-def test_reset_inside_tls_is_an_error_or_an_end() -> None:
+def test_reset_inside_tls_is_an_error_or_an_end(inner: ssl.SSLContext) -> None:
     """Python's ssl does not tell a reset from an end without close_notify: neither is an answer."""
-    with ScriptedServer(reset_when_asked, tls=CA.server("127.0.0.1")) as server, connected(server) as stream:
+    with ScriptedServer(reset_when_asked, tls=inner) as server, connected(server) as stream:
         stream.send(b"x", timeout=5)
         with contextlib.suppress(ConnectionLost):
             assert stream.recv(10, timeout=5) == b""
@@ -210,3 +236,41 @@ def test_interrupt_wakes_a_reader(tls: ssl.SSLContext | None) -> None:
     with ScriptedServer(Peer.stall, tls=tls) as server, connected(server) as stream:
         threading.Timer(0.1, stream.interrupt).start()
         assert stream.recv(1, timeout=10) == b""
+
+
+def test_several_records_that_came_together() -> None:
+    """Inside one record of the proxy's TLS: no selector tells of the second, nor of the end after it."""
+    context = nested()
+
+    def two_records(peer: Peer) -> None:
+        assert isinstance(peer.sock, ssl.SSLSocket)
+        peer.read()
+        peer.send(b"one")
+        peer.send(b"two")
+        with contextlib.suppress(OSError):
+            peer.sock.unwrap()
+        peer.stall()
+
+    with ScriptedServer(two_records, tls=context) as server, connected(server) as stream:
+        stream.send(b"?", timeout=5)
+        got, end = b"", time.monotonic() + 10
+        while not got.endswith(b"two"):
+            assert time.monotonic() < end
+            if not stream.pending():
+                assert select.select([stream.fileno()], [], [], 5)[0]
+            got += stream.recv_now(1) or b""
+        while not stream.pending() and not select.select([stream.fileno()], [], [], 0.05)[0]:
+            assert time.monotonic() < end
+        assert stream.recv(1, timeout=5) == b""
+        assert got == b"onetwo"
+
+
+def test_unread() -> None:
+    with ScriptedServer(lambda peer: peer.send(b"def")) as server, connected(server) as stream:
+        stream.unread(b"abc")
+        assert (stream.pending(), stream.bare()) == (3, None)
+        assert stream.recv(2, timeout=5) == b"ab"
+        assert stream.recv_now(9) == b"c"
+        assert stream.pending() == 0
+        assert stream.recv(9, timeout=5) == b"def"
+        assert stream.bare() is not None

@@ -225,7 +225,8 @@ def test_a_certificate_that_cannot_be_looked_at_again() -> None:
 
     with ScriptedServer(only_once, tls=CA.server("127.0.0.1")) as server:
         options = TLSOptions("127.0.0.1", b"")
-        sock = dial(Endpoint("127.0.0.1", server.port))._sock
+        sock = dial(Endpoint("127.0.0.1", server.port)).bare()
+        assert sock is not None
 
         def gone(_: float) -> Any:
             raise ConnectionRefusedError

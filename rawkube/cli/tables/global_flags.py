@@ -34,9 +34,28 @@ GLOBAL_FLAGS: tuple[Flag, ...] = (
         "Do not check the server's certificate: whoever answers is believed.",
     ),
     Flag("kubeconfig", metavar="FILE", help="Read this kubeconfig and no other.", shown="$KUBECONFIG"),
+    Flag(
+        "kuberc",
+        metavar="FILE",
+        help="Read which credential plugins may be run from these preferences.",
+        shown="$KUBERC or ~/.kube/kuberc",
+    ),
     Flag("namespace", "n", metavar="NAME", help="Namespace of what is named.", shown="of the context"),
     Flag("password", metavar="TEXT", help="Password for basic authentication."),
-    Flag("proxy-url", metavar="URL", help="Proxy to the server: refused, this version speaks through none."),
+    Flag(
+        "plugin-timeout",
+        "",
+        "duration",
+        60.0,
+        "Give up a credential plugin after this time; 0 is never.",
+        "TIME",
+    ),
+    Flag(
+        "proxy-url",
+        metavar="URL",
+        help="Proxy to the server: http://, https:// or socks5://[USER:PASSWORD@]HOST[:PORT].",
+        shown="of the cluster, or $HTTPS_PROXY, $HTTP_PROXY and $NO_PROXY",
+    ),
     Flag(
         "request-timeout",
         "",
@@ -59,7 +78,6 @@ GLOBAL_FLAGS: tuple[Flag, ...] = (
     ),
     # What kubectl takes and what means nothing here.
     Flag("cache-dir", metavar="DIRECTORY", ignored=True),
-    Flag("kuberc", metavar="FILE", ignored=True),
     Flag("log-flush-frequency", "", "duration", 5.0, metavar="TIME", ignored=True),
     Flag("match-server-version", "", "bool", False, ignored=True),
     Flag("profile", default="none", metavar="NAME", ignored=True),

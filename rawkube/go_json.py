@@ -1,8 +1,9 @@
-"""Why bytes are no JSON, in the words of Go's encoding/json, which kubectl's messages quote. Pure."""
+"""JSON as Go's encoding/json writes it, and its words for bytes that are no JSON (kubectl quotes them). Pure."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from rawkube.gotext import go_quote
 
@@ -11,6 +12,48 @@ _IN_STRING = re.compile(rb'(?>[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*
 _DIGITS = re.compile(rb"[0-9]*")
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _END = "unexpected end of JSON input"
+
+
+# encoding/json escapes what HTML would obey, and the line ends of JavaScript.
+_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_CONSTANTS = ((None, "null"), (True, "true"), (False, "false"))
+
+
+def encode(value: Any) -> str:  # noqa: ANN401 - what JSON can hold
+    """`value` as `json.Marshal` writes it: no spaces, keys in the order that they have.
+
+    Numbers that are whole lose their point (`1.0` → `1`); what is no UTF-8 becomes U+FFFD.
+    """
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_string(str(key))}:{encode(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(encode, value)) + "]"
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, float):
+        return _float(value)
+    return next((text for constant, text in _CONSTANTS if value is constant), str(value))
+
+
+def _string(text: str) -> str:
+    from json import dumps
+
+    return dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False).translate(_ESCAPED)
+
+
+def _float(value: float) -> str:
+    """Go's float64: as few digits as tell it from its neighbours; an exponent below 1e-6 and from 1e21 on."""
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 - only NaN differs from itself
+        raise ValueError("json: unsupported value")
+    if value and not 1e-6 <= abs(value) < 1e21:
+        mantissa, _, exponent = repr(value).partition("e")
+        return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
+    if value == int(value):
+        return str(int(value))
+    from decimal import Decimal
+
+    return format(Decimal(repr(value)), "f")
 
 
 class _Wrong(Exception):
