@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rawkube.cli.output import Output
 
 PATIENCE = 0.5
-"""Seconds for everything that is asked for, the kubeconfig included."""
+"""Seconds for everything that is asked for, the kubeconfig included; `$RAWKUBE_COMPLETION_SECONDS` may say others."""
 
 _MOST = 1000
 _NAMES_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1, application/json"
@@ -44,7 +44,7 @@ def complete(parsed: Parsed, out: Output) -> int:
     try:
         words = parsed.args or [""]
         made = plan(words)
-        found = [*made.words, *(_within(PATIENCE, lambda: _answers(made)) if made.asks else ())]
+        found = [*made.words, *(_within(_patience(), lambda: _answers(made)) if made.asks else ())]
         lines = fitting(found, words[-1])
     except Exception:
         return 0
@@ -52,6 +52,13 @@ def complete(parsed: Parsed, out: Output) -> int:
     lines = [line for line in lines if line.isprintable()]
     out.write("".join(f"{line}\n" for line in [*lines, *([FILES] if made.files else [])]))
     return 0
+
+
+def _patience() -> float:
+    try:
+        return float(os.environ.get("RAWKUBE_COMPLETION_SECONDS") or PATIENCE)
+    except ValueError:
+        return PATIENCE
 
 
 def _within(seconds: float, ask: Callable[[], list[str]]) -> list[str]:

@@ -165,7 +165,7 @@ def env(server: LogsServer, tmp_path: Path) -> dict[str, str]:
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rawkube "$@"\n')
     program.chmod(0o755)
-    made = environment(tmp_path, server.url, PYTHONPATH=str(ROOT), TERM="dumb")
+    made = environment(tmp_path, server.url, PYTHONPATH=str(ROOT), TERM="dumb", RAWKUBE_COMPLETION_SECONDS="30")
     return made | {"PATH": f"{program.parent}{os.pathsep}{made['PATH']}"}
 
 

@@ -92,7 +92,7 @@ class Case(NamedTuple):
 UNABLE = "Unable to connect to the server: "
 NOT_FOUND: Reply = ("404 Not Found", b"<h1>no</h1>")
 CASES = [
-    Case("valid", lambda: World(GOOD), {"id-token": jwt(60)}),
+    Case("valid", lambda: World(GOOD), {"id-token": jwt(7200)}),
     Case("ends within ten seconds", lambda: World(GOOD), {"id-token": jwt(8), "refresh-token": "r 1"}),
     Case("no id-token", lambda: World(GOOD), {"refresh-token": "r+1", "client-secret": "s/e"}),
     Case(
