@@ -86,6 +86,7 @@ PURE = {
     "cli/tables/rollout.py",
     "cli/tables/sessions.py",
     "cli/tables/tools.py",
+    "cli/tables/inspect.py",
     "api/resource.py",
     "cli/tables/resources.py",
     "cli/age.py",
@@ -104,18 +105,27 @@ PURE = {
     "observe/accept.py",
     "observe/ask.py",
     "observe/derive.py",
+    "observe/forms.py",
+    "observe/loopback.py",
+    "observe/pieces.py",
+    "observe/strict.py",
     "observe/exchanges.py",
     "observe/frames.py",
     "observe/sessions.py",
     "observe/upgrades.py",
     "observe/match.py",
+    "observe/story.py",
+    "observe/summary.py",
+    "observe/compare.py",
+    "observe/compared.py",
+    "observe/har_reader.py",
     "observe/selectors.py",
     "errors.py",
 }
 NOT_PURE = {"time", "socket", "ssl", "select", "selectors", "subprocess", "threading", "asyncio", "httpx", "random"}
 
 SOCKETS = {"wire", "observe"}
-PROCESSES = {"kubeconfig/subprocesses.py", "cli/replay.py"}
+PROCESSES = {"kubeconfig/subprocesses.py", "observe/certificate.py", "cli/replay.py"}
 STARTS_SLOWLY = {"httpx", "asyncio", "requests", "urllib3", "argparse", "logging"}
 
 

@@ -83,7 +83,9 @@ class ApiClient:
         self._on_note = on_note
         self.sleep = sleep
         self._common = [("User-Agent", user_agent())]
-        if not access.disable_compression:
+        if tap is not None and tap.wire:
+            self._common.append(("Accept-Encoding", "identity"))  # so that what passes can be read
+        elif not access.disable_compression:
             self._common.append(("Accept-Encoding", "gzip"))
         self.pool = Pool(self._endpoint(), timeouts=self.timeouts, tap=tap)
 

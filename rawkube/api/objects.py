@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from typing import Any
 
 from rawkube.errors import DecodeError
@@ -15,6 +16,21 @@ _SHOWN = 200
 """How many characters of an answer a message shows."""
 
 
+def _no_constant(text: str) -> None:
+    # Python reads NaN and Infinity, which are no JSON, and which no printer could write again.
+    raise ValueError(f"invalid character {text.lstrip('-')[0]!r} looking for beginning of value")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (inf, -inf):
+        raise ValueError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).decode
+
+
 def decode_object(body: bytes, content_type: str) -> Object:
     """A JSON object with a kind. `content_type`: the header's value, empty where there was none. Raises DecodeError."""
     media = content_type.partition(";")[0].strip().lower()
@@ -22,7 +38,7 @@ def decode_object(body: bytes, content_type: str) -> Object:
         raise DecodeError(f"serializer for {one_line(content_type)} doesn't exist", detail=_seen(body))
     try:
         # As in Go, whatever is not UTF-8 is replaced: one odd annotation must not hide an object.
-        decoded = json.loads(body.decode("utf-8", "replace"))
+        decoded = _decode(body.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         text = f"couldn't get version/kind; json parse error: {_json_error(body, error)}"
         raise DecodeError(text, detail=_seen(body)) from None
@@ -81,7 +97,19 @@ def _json_error(body: bytes, error: ValueError | RecursionError) -> str:
         return "unexpected end of JSON input"
     if isinstance(error, json.JSONDecodeError) and error.pos <= len(body) - len(body.lstrip()):
         return f"invalid character {start.decode('latin-1')!r} looking for beginning of value"
-    return str(error).splitlines()[0]
+    if isinstance(error, json.JSONDecodeError):
+        return _syntax_error(error)
+    text = str(error)
+    return text if text.startswith(("invalid", "json:")) else "a number is too long"
+
+
+def _syntax_error(error: json.JSONDecodeError) -> str:
+    """What Go says of it, as far as Python tells enough."""
+    at = error.pos
+    if error.msg.startswith("Unterminated string") or at >= len(error.doc.rstrip()):
+        return "unexpected end of JSON input"
+    where = "after top-level value" if error.msg == "Extra data" else f"at character {at + 1}"
+    return f"invalid character {one_line(error.doc[at])!r} {where}"
 
 
 def _seen(body: bytes) -> list[str]:

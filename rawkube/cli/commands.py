@@ -39,6 +39,7 @@ _TABLES = {
     "config": "config",
     "auth": "config",
     "replay": "tools",
+    "inspect": "inspect",
     "completion": "tools",
     "version": "tools",
     "options": "tools",

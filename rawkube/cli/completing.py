@@ -16,7 +16,16 @@ FILES = ":files"
 """A last line instead of a candidate: the shell is to complete the name of a file."""
 
 _FILE_FLAGS = frozenset(
-    ("filename", "kubeconfig", "certificate-authority", "client-certificate", "client-key", "kuberc", "cache-dir")
+    (
+        "filename",
+        "kubeconfig",
+        "certificate-authority",
+        "client-certificate",
+        "client-key",
+        "kuberc",
+        "cache-dir",
+        "diff",
+    )
 )
 _IN_KUBECONFIG = {"context": "contexts", "cluster": "clusters", "user": "users"}
 _ROLLED_OUT = ("daemonsets", "deployments", "statefulsets")

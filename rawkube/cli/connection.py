@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rawkube.api.client import ApiClient
 from rawkube.api.connect import connect
 from rawkube.cli.flags import Parsed
+from rawkube.cli.observing import tap_for, tell_access
 from rawkube.cli.output import Output
 from rawkube.duration import parse_request_timeout
 from rawkube.kubeconfig.access import Overrides
@@ -16,7 +17,9 @@ def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
     """A function that makes the client; what the kubeconfig has to say to the user goes to stderr then."""
 
     def make() -> ApiClient:
+        tap = tap_for(parsed, out)
         client = connect(
+            tap=tap,
             kubeconfig=parsed.values["kubeconfig"],
             overrides=overrides(parsed),
             on_warning=out.warning,
@@ -27,6 +30,8 @@ def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
         )
         for note in client.access.notes:
             out.note(note)
+        if tap is not None:
+            tell_access(tap, client.access)
         return client
 
     return make

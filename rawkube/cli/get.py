@@ -14,7 +14,7 @@ from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.mapper import Mapper
 from rawkube.api.missing import get_or_explain
-from rawkube.api.objects import metadata_of
+from rawkube.api.objects import complete_list, metadata_of
 from rawkube.api.pages import pages
 from rawkube.api.resource import Resource
 from rawkube.cli.get_formats import Form, Group, NameForm, ObjectForm, TableForm
@@ -213,6 +213,8 @@ class _Get:
         if target.name:
             check_name(target.name)
             answer = get_or_explain(plan.client, *target, accept=self._form.accept)
+            if isinstance(answer.get("items"), list) and answer["kind"].endswith("List"):
+                answer = complete_list(answer)
             group.pieces.append(self._form.keep(answer))
             self._groups.append(group)
             return
@@ -243,7 +245,7 @@ class _Get:
 
 def nothing_found(plan: Plan) -> str:
     """kubectl's words for an empty answer."""
-    namespaced = any(target.resource.namespaced for target in plan.targets)
+    namespaced = all(target.resource.namespaced for target in plan.targets)
     if plan.all_namespaces or not namespaced:
         return "No resources found"
     return f"No resources found in {plan.client.access.namespace} namespace."

@@ -22,6 +22,11 @@ def main(argv: Sequence[str], *, out: Output | None = None) -> int:
     except RawkubeError as error:
         out.errors([error])
         return 1
+    except RecursionError:
+        if os.environ.get("RAWKUBE_TRACEBACK"):
+            raise
+        out.errors([RawkubeError("what was read is nested too deeply")])
+        return 1
     except Exception as error:
         if os.environ.get("RAWKUBE_TRACEBACK"):
             raise

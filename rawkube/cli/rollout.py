@@ -116,9 +116,19 @@ class _Status:
 
     def _show(self, workload: Workload) -> None:
         try:
-            self._follow(workload)
+            self._follow_as_served(workload)
         except RawkubeError as error:
             self._errors.append(error)
+
+    def _follow_as_served(self, workload: Workload) -> None:
+        """As the table of built-in resources has it, else as the server does: an old one may know other versions."""
+        try:
+            self._follow(workload)
+        except StatusError as error:
+            served = self._mapper.after_not_found(workload.resource, error)
+            if served is None:
+                raise
+            self._follow(workload._replace(resource=served))
 
     def _follow(self, workload: Workload) -> None:
         check_name(workload.name)

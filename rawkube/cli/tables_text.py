@@ -66,7 +66,7 @@ class TextTable:
 
     def _header(self, rows: list[Line]) -> Line:
         """The names of the columns, as wide as the cells of the rows are in bytes, but for the last (kubectl 1.37)."""
-        header = self._names()
+        header = self._names() or [""]
         widths = [len(name) for name in header[:-1]]
         for row in rows:
             for at, cell in enumerate(row[: len(widths)]):

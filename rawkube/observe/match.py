@@ -38,6 +38,7 @@ from rawkube.observe.ask import (
     where_both,
 )
 from rawkube.observe.exchanges import OPEN, Answer, Exchange
+from rawkube.observe.forms import Known, acceptable, mentions, rank
 
 RECORDED = "recorded"
 DERIVED = "derived"
@@ -58,13 +59,6 @@ class Reply(NamedTuple):
     sources: tuple[Exchange, ...] = ()
 
 
-class Known(NamedTuple):
-    """A recorded exchange with its request read."""
-
-    ask: Ask
-    exchange: Exchange
-
-
 def no_discovery() -> Sequence[Exchange]:
     """Where there are no recordings of discovery."""
     return ()
@@ -74,7 +68,8 @@ class Matcher:
     """Answers requests from recorded exchanges.
 
     `name`: what to call the recording in messages. `discovery`: called once, when a discovery document is
-    asked for that the recording does not have; gives the exchanges of other recordings.
+    asked for that the recording does not have; gives the exchanges of other recordings. `loop`: after the last answer
+    to a request comes the first one again, and after the last event of a watch the first.
     """
 
     def __init__(
@@ -83,10 +78,12 @@ class Matcher:
         *,
         name: str = "the recording",
         discovery: Callable[[], Sequence[Exchange]] = no_discovery,
+        loop: bool = False,
     ) -> None:
         self.known = [Known(ask_of(e.method, e.target, e.headers), e) for e in exchanges]
         self.name = name
         self._load_discovery = discovery
+        self._loop = loop
         self._discovery: list[Known] | None = None
         self._asked: Counter[object] = Counter()
         self._feeds: dict[int, derive.Feed | None] = {}
@@ -101,7 +98,7 @@ class Matcher:
         elif ask.watch:
             found = self._watch(ask)
         else:
-            found = self._same(ask) or self._derived(ask) or self._wider(ask) or self._discovered(ask)
+            found = self._same(ask) or self._derived(ask) or self._wider(ask) or self.discovered(ask)
         if found is None:
             return Reply(self._missing(ask, target), MISSING)
         return found
@@ -109,24 +106,23 @@ class Matcher:
     @property
     def namespace(self) -> str:
         """The namespace that most requests name, empty where none does."""
-        named = Counter(filter(None, (namespace_of(known.ask.path) for known in self.known)))
-        return named.most_common(1)[0][0] if named else ""
+        return namespace_of_all(self.known)
 
     # The same request
 
     def _same(self, ask: Ask) -> Reply | None:
         same = self._at(ask)
         for agree in (exactly, nearly):
-            group = _acceptable(ask, [k for k in same if agree(ask, k.ask)])
+            group = acceptable(ask, [k for k in same if agree(ask, k.ask)])
             if is_discovery(ask.path):
-                group = [k for k in group if (_rank(ask, k) or 0) < accept.LAST_RESORT]
+                group = [k for k in group if (rank(ask, k) or 0) < accept.LAST_RESORT]
             if group:
                 return _recorded(self._turn(ask, group)[0])
         return None
 
     def _wider(self, ask: Ask) -> Reply | None:
         """A recorded request that only its selector tells from this one."""
-        group = _acceptable(ask, [k for k in self._at(ask) if where_both(ask, k.ask) and paging(ask, k.ask)])
+        group = acceptable(ask, [k for k in self._at(ask) if where_both(ask, k.ask) and paging(ask, k.ask)])
         return _recorded(self._turn(ask, group)[0]) if group else None
 
     def _upgrade(self, ask: Ask, target: str, headers: Pairs) -> Reply | None:
@@ -149,10 +145,12 @@ class Matcher:
         return [k for k in self.known if (k.ask.method, k.ask.path, k.ask.watch, k.ask.upgrade) == place]
 
     def _turn(self, ask: Ask, group: Sequence[T]) -> tuple[T, bool]:
-        """The n-th of a group for the n-th repetition, then the last; and whether the n-th there was."""
+        """The n-th of a group for the n-th repetition, then the last (or all anew); and whether the n-th there was."""
         key = (ask.key, tuple(id(_exchange(item)) for item in group))
         turn = self._asked[key]
         self._asked[key] += 1
+        if self._loop:
+            return group[turn % len(group)], True
         return group[min(turn, len(group) - 1)], turn < len(group)
 
     # LIST and GET that follow
@@ -259,7 +257,7 @@ class Matcher:
 
     def _watch(self, ask: Ask) -> Reply | None:
         around = [k for k in self._around(ask, watch=True) if lasting(ask, k.ask)]
-        around = _acceptable(ask, around) or _acceptable(ask, self._watched_by_others(ask))
+        around = acceptable(ask, around) or acceptable(ask, self._watched_by_others(ask))
         if ask.streaming:
             return self._streaming(ask, around)
         if ask.version in ("", "0"):
@@ -292,8 +290,11 @@ class Matcher:
         version = derive.number(ask.version)
         if not feeds or version < 0:
             return _recorded(self._turn(ask, around)[0]) if around else None
-        feed = next((f for f in feeds if f.after(version)), None)
-        return self._newer(ask, feed, version) if feed else _quiet(feeds[-1])
+        if feed := next((f for f in feeds if f.after(version)), None):
+            return self._newer(ask, feed, version)
+        if self._loop and (feed := next((f for f in feeds if f.after(f.version)), None)):
+            return self._newer(ask, feed, feed.version)
+        return _quiet(feeds[-1])
 
     def _as_recorded(self, ask: Ask, known: Known, first: bool) -> Reply:
         """The bytes as they were, unless the client must not see all of it, or has seen it all."""
@@ -357,16 +358,17 @@ class Matcher:
             self._discovery = [Known(ask_of(e.method, e.target, e.headers), e) for e in more]
         return self._discovery
 
-    def _discovered(self, ask: Ask) -> Reply | None:
+    def discovered(self, ask: Ask) -> Reply | None:
+        """A discovery document: from recordings made for that purpose, else the recording's own of a lesser form."""
         if ask.method != "GET" or not is_discovery(ask.path):
             return None
         more = [k for k in self._more_discovery() if k.ask.path == ask.path]
-        group = _acceptable(ask, [k for k in more if k.exchange.answer.status == 200])
+        group = acceptable(ask, [k for k in more if k.exchange.answer.status == 200])
         if group:
             needed = self._groups()
-            best = max(group, key=lambda k: _mentions(k.exchange.answer, needed))
+            best = max(group, key=lambda k: mentions(k.exchange.answer, needed))
             return Reply(best.exchange.answer, DISCOVERY, (best.exchange,))
-        own = _acceptable(ask, self._at(ask))
+        own = acceptable(ask, self._at(ask))
         return _recorded(self._turn(ask, own)[0]) if own else None
 
     def _groups(self) -> set[str]:
@@ -382,11 +384,17 @@ class Matcher:
         shown = "; ".join(lines[:_SHOWN]) or "nothing"
         if len(lines) > _SHOWN:
             shown += f"; and {len(lines) - _SHOWN} more"
-        forms = {k.exchange.answer.content_type for k in here if _rank(ask, k) is None} - {""}
+        forms = {k.exchange.answer.content_type for k in here if rank(ask, k) is None} - {""}
         form = f" (as {', '.join(sorted(forms))}; asked for as {ask.accept})" if forms else ""
         upgrade = f" with an upgrade to {ask.upgrade}" if ask.upgrade else ""
         message = f"{self.name} has no answer to {verb} {target}{upgrade}; {what}: {shown}{form}"
         return derive.status_answer(400, "Bad Request", one_line(message))
+
+
+def namespace_of_all(known: Iterable[Known]) -> str:
+    """The namespace that most recorded requests name, empty where none does."""
+    named = Counter(filter(None, (namespace_of(each.ask.path) for each in known)))
+    return named.most_common(1)[0][0] if named else ""
 
 
 def _line(known: Known) -> str:
@@ -425,27 +433,3 @@ def _wanted(ask: Ask, event: derive.WatchEvent) -> bool:
     return (not name or meta.get("name", name) == name) and (
         place is None or not place.namespace or meta.get("namespace", place.namespace) == place.namespace
     )
-
-
-def _acceptable(ask: Ask, group: Sequence[Known]) -> list[Known]:
-    """Those in the form that the client likes best, and failures (which come in their turn)."""
-    ranks = [(_rank(ask, k), k) for k in group]
-    best = min((r for r, k in ranks if r is not None and k.exchange.answer.status < 400), default=0)
-    return [k for r, k in ranks if r is not None and (r == best or k.exchange.answer.status >= 400)]
-
-
-def _rank(ask: Ask, known: Known) -> int | None:
-    answer = known.exchange.answer
-    if answer.status == 304:
-        # Better than the whole document, but only for a client that has that version of it.
-        return -1 if answer.header("etag") and answer.header("etag") in ask.validators else None
-    if answer.status in (406, 415):
-        return 0 if known.ask.accept == ask.accept else None
-    if answer.status == 0 or answer.status >= 400 or answer.status == 101:
-        return 0
-    return accept.rank(ask.accept, answer.content_type, table=derive.is_table(answer))
-
-
-def _mentions(answer: Answer, groups: Iterable[str]) -> int:
-    body = b"".join(chunk.data for chunk in answer.body)
-    return sum(f'"{group}"'.encode() in body for group in groups)

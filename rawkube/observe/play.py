@@ -1,67 +1,69 @@
-"""Plays a recorded session to a client on a socket: sends when it is time, and listens meanwhile."""
+"""Plays a recorded session to a client: sends when it is time, and listens meanwhile."""
 
 from __future__ import annotations
 
 import selectors
-import socket
-import struct
 import time
 from collections.abc import Callable
 
 from rawkube.observe.exchanges import OPEN, RESET
+from rawkube.observe.link import LONGEST, Link
+from rawkube.observe.pieces import Cut
 from rawkube.observe.sessions import Session
 
-_READ = 256 * 1024
-_LINGER = 2.0
+# What may be sent of some bytes, and whether the session is broken off behind it.
+Cutter = Callable[[bytes], Cut]
 
 
-def play(sock: socket.socket, session: Session, *, clock: Callable[[], float] = time.monotonic) -> None:
+def uncut(data: bytes) -> Cut:
+    """Everything may be sent."""
+    return Cut(data, False)
+
+
+def play(link: Link, session: Session, *, cut: Cutter = uncut, clock: Callable[[], float] = time.monotonic) -> bool:
     """Serve a session to its end, or until the client goes; the connection is then to be closed.
 
-    Raises OSError where the client breaks the connection off.
+    Whether it was broken off where `cut` said so. Raises OSError or TransportError where the client breaks the
+    connection off.
     """
-    sock.setblocking(False)
     unsent = memoryview(b"")
+    broken = False
     with selectors.DefaultSelector() as selector:
-        selector.register(sock, selectors.EVENT_READ)
+        selector.register(link, selectors.EVENT_READ)
         while True:
-            unsent = _send(sock, unsent or memoryview(session.take(clock())))
-            if not unsent and session.ends != OPEN:
+            if not unsent and not broken:
+                data, broken = cut(session.take(clock()))
+                unsent = memoryview(data)
+            unsent = unsent[link.send_now(unsent) :] if unsent else unsent
+            if not unsent and (broken or session.ends != OPEN):
                 break
-            selector.modify(sock, selectors.EVENT_READ | (selectors.EVENT_WRITE if unsent else 0))
-            ready = selector.select(None if unsent else _seconds(session, clock))
-            if any(mask & selectors.EVENT_READ for _, mask in ready):
-                data = sock.recv(_READ)
-                if not data:
-                    return
-                session.receive(data, clock())
-    _end(sock, session.ends)
+            selector.modify(link, selectors.EVENT_READ | (selectors.EVENT_WRITE if unsent else 0))
+            wait = 0.0 if link.pending else None if unsent else _seconds(session, clock)
+            if (any(mask & selectors.EVENT_READ for _, mask in selector.select(wait)) or link.pending) and not _hear(
+                link, session, clock
+            ):
+                return False
+    if not broken:
+        end(link, session.ends)
+    return broken
 
 
-def _send(sock: socket.socket, data: memoryview) -> memoryview:
-    """Send what the socket takes; the rest."""
-    try:
-        return data[sock.send(data) :] if data else data
-    except BlockingIOError:
-        return data
+def end(link: Link, ends: str) -> None:
+    """End a connection as the recorded server did."""
+    if ends == RESET:
+        link.reset()
+    else:
+        link.finish()
+
+
+def _hear(link: Link, session: Session, clock: Callable[[], float]) -> bool:
+    """Take what the client has sent; whether it is still there."""
+    data = link.recv_now()
+    if data:
+        session.receive(data, clock())
+    return data != b""
 
 
 def _seconds(session: Session, clock: Callable[[], float]) -> float | None:
     wake = session.wake()
-    return None if wake is None else min(max(0.0, wake - clock()), 1_000_000.0)
-
-
-def _end(sock: socket.socket, ends: str) -> None:
-    if ends == RESET:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        return
-    # Closing with unread input would reset the connection, and could take the last frames with it.
-    sock.shutdown(socket.SHUT_WR)
-    end = time.monotonic() + _LINGER
-    while (left := end - time.monotonic()) > 0:
-        sock.settimeout(left)
-        try:
-            if not sock.recv(_READ):
-                return
-        except TimeoutError:
-            return
+    return None if wake is None else min(max(0.0, wake - clock()), LONGEST)

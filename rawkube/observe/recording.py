@@ -19,7 +19,7 @@ import json
 import os
 from collections.abc import Iterator
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Self
+from typing import IO, Any, NamedTuple, Protocol, Self
 
 from rawkube.errors import RecordingError
 from rawkube.gotext import one_line
@@ -53,19 +53,36 @@ class Piece(NamedTuple):
     redacted: bool = False
 
 
+class SupportsReadline(Protocol):
+    """What a recording is read from: the part of a binary file that is used."""
+
+    def readline(self, size: int = -1, /) -> bytes:
+        """The next line with its end, at most `size` bytes of it; empty at the end of the file."""
+
+    def close(self) -> None:
+        """Nothing more is read."""
+
+
 class Recording:
     """An open recording: `description`, then an iterator of `Piece`, once; a context manager.
 
     `cut` is true after the last piece if the file ends in the middle of a line (its writer was stopped): that
     line is passed over. Raises RecordingError, with file and line, for everything else that is not as the
     format says.
+
+    `file`: an open file to read instead of opening `path`, which is its name then. `several`: another recording may
+    follow in the same file (`cat A B`): `part` counts them from 1, `description` is that of the present one.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, file: SupportsReadline | None = None, several: bool = False
+    ) -> None:
         self.path = os.fspath(path)
         self.cut = False
+        self.part = 1
+        self._several = several
         self._line = 0
-        self._file = self._open()
+        self._file: SupportsReadline = file or self._open()
         try:
             self.description = self._read_description()
         except BaseException:
@@ -87,8 +104,13 @@ class Recording:
     def __iter__(self) -> Iterator[Piece]:
         while line := self._next():
             value = self._decode(line)
-            if value is not None:
-                yield self._piece(value)
+            if value is None:
+                continue
+            if self._several and value.get("format") == FORMAT and "conn" not in value:
+                self.part += 1
+                self.description = _described(value)
+                continue
+            yield self._piece(value)
 
     def _open(self) -> IO[bytes]:
         try:
@@ -124,7 +146,7 @@ class Recording:
             raise self._wrong(f"not a recording: the first line does not say {FORMAT}") from None
         if named != FORMAT:
             raise self._wrong(f"format {one_line(str(named))[:60]}, this version reads {FORMAT}")
-        return Description(*(_text(value.get(key)) for key in Description._fields))
+        return _described(value)
 
     def _decode(self, line: bytes) -> dict[str, Any] | None:
         """The object of a line, None for a last line that was cut."""
@@ -166,6 +188,10 @@ class Recording:
         except (ValueError, TypeError, AttributeError):
             name = "base64" if "base64" in value else "text"
             raise self._wrong(f"{name} cannot be decoded") from None
+
+
+def _described(value: dict[str, Any]) -> Description:
+    return Description(*(_text(value.get(key)) for key in Description._fields))
 
 
 def _text(value: object) -> str:

@@ -4,7 +4,7 @@
         subprocess.run(["kubectl", "rollout", "status", "deployment/web"], env={"KUBECONFIG": …})
     server.requests, server.unmatched, server.unasked
 
-One thread a connection, plain HTTP/1.1, keep-alive. Answers are sent in the pieces in which they were
+One thread a connection, HTTP/1.1, plain or inside TLS, keep-alive. Answers are sent in the pieces in which they were
 recorded. Delays count from the request and are divided by the speed; without a speed nothing waits. What
 follows a recorded client's own end is not known: such an answer stays open until the client goes, its
 `timeoutSeconds` has passed (in real seconds), or the server stops. WebSocket sessions (`exec`, `attach`) are
@@ -13,46 +13,43 @@ replayed too: see `sessions`.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import socket
-import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import h11
 
-from rawkube.errors import RecordingError
+from rawkube.errors import RecordingError, TransportError
 from rawkube.gotext import one_line
 from rawkube.observe import derive
-from rawkube.observe.accept import accepts_encoding
-from rawkube.observe.ask import ask_of
-from rawkube.observe.exchanges import (
-    COMPLETE,
-    OPEN,
-    RESET,
-    Answer,
-    Chunk,
-    Exchange,
-    Headers,
-    head_of,
-    read_exchanges,
-)
-from rawkube.observe.match import MISSING, Matcher, Reply
+from rawkube.observe.deliver import Delivery, Wait
+from rawkube.observe.exchanges import Answer, Exchange, Headers, read_exchanges
+from rawkube.observe.faults import Fault, FaultPlan
+from rawkube.observe.incoming import Incoming, read_request
+from rawkube.observe.link import Link
+from rawkube.observe.loopback import stranger
+from rawkube.observe.match import MISSING, Matcher
 from rawkube.observe.recording import Recording
 
-MAX_HEAD = 256 * 1024
-MAX_BODY = 64 * 1024 * 1024
-BAD = "bad"
-LONGEST = 1_000_000.0
-"""The longest wait, in seconds."""
+if TYPE_CHECKING:
+    import ssl
 
-# Whether the client has gone before so many seconds have passed (None: however long it takes).
-Wait = Callable[[socket.socket, float | None], bool]
+    from rawkube.observe.strict import StrictMatcher
+
+BAD = "bad"
+MAX_CONNECTIONS = 256
+"""So many connections at once; for one more, the one that has been idle longest is closed, or it gets a 503."""
+_BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
+_PAUSE = 0.05
+_MOMENT = 0.5
+_LAST = 5.0
 
 
 class Asked(NamedTuple):
@@ -65,34 +62,18 @@ class Asked(NamedTuple):
     how: str
 
 
-class _Request(NamedTuple):
-    head: h11.Request
-    body: bytes
-    rest: bytes
-
-    @property
-    def old(self) -> bool:
-        """Whether the client may not understand chunks (HTTP/1.0)."""
-        return self.head.http_version < b"1.1"
-
-    @property
-    def last(self) -> bool:
-        """Whether the client wants the connection closed after the answer."""
-        return self.old or b"close" in self.header(b"connection").lower()
-
-    def header(self, name: bytes) -> bytes:
-        return next((bytes(value) for key, value in self.head.headers if key == name), b"")
-
-
 class Replay:
     """A recording as a server; a context manager that serves while it is entered.
 
     `recording`: the path of a file, or exchanges. `speed`: how many times as fast as recorded, None: no
     waiting. `discovery`: a folder with recordings of discovery documents; by default the `discovery/` folder
-    beside the recording or further up, else that of the checkout. `clock` gives seconds, `wait` waits for a
-    client to go.
+    beside the recording or further up, else that of the checkout. `tls`: inside TLS, with a certificate that is made at
+    the start, and named in the kubeconfig. `loop`: what has been asked for to its end starts anew. `strict`: only what
+    is recorded, in its order, see `strict`. `faults`: see `faults`. `clock` gives seconds, `wait` waits for a client to
+    go.
 
-    Raises RecordingError where the recording cannot be read, and ValueError for a speed that is not above 0.
+    Raises RecordingError where the recording cannot be read, ValueError for a speed that is not above 0, and, when it
+    is started, RawkubeError where no certificate can be made.
     """
 
     def __init__(
@@ -101,6 +82,10 @@ class Replay:
         *,
         speed: float | None = None,
         discovery: str | os.PathLike[str] | None = None,
+        tls: bool = False,
+        loop: bool = False,
+        strict: bool = False,
+        faults: Sequence[Fault] = (),
         clock: Callable[[], float] = time.monotonic,
         wait: Wait | None = None,
     ) -> None:
@@ -110,13 +95,16 @@ class Replay:
         self.exchanges = list(load(recording) if isinstance(recording, (str, os.PathLike)) else recording)
         self._discovery = Path(discovery) if discovery else discovery_folder(path)
         name = "the recording" if path is None else f"the recording {Path(path).name}"
-        self._matcher = Matcher(self.exchanges, name=name, discovery=self._load_discovery)
-        self._speed = speed
+        self._matcher = self._matcher_for(name, loop=loop, strict=strict)
+        self.faults = FaultPlan(faults)
+        self._delivery = Delivery(speed=speed, clock=clock, wait=wait or self._gone_within, faults=self.faults)
         self._clock = clock
-        self._wait = wait or self._gone_within
+        self._tls = tls
+        self._context: ssl.SSLContext | None = None
+        self._ca = b""
         self._lock = threading.Lock()
         self._used: set[int] = set()
-        self._sockets: set[socket.socket] = set()
+        self._links: set[Link] = set()
         self._threads: list[threading.Thread] = []
         self._stopping = threading.Event()
         self.requests: list[Asked] = []
@@ -131,6 +119,13 @@ class Replay:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    def _matcher_for(self, name: str, *, loop: bool, strict: bool) -> Matcher | StrictMatcher:
+        if strict:
+            from rawkube.observe.strict import StrictMatcher
+
+            return StrictMatcher(self.exchanges, name=name, discovery=self._load_discovery, loop=loop)
+        return Matcher(self.exchanges, name=name, discovery=self._load_discovery, loop=loop)
 
     # What is known afterwards
 
@@ -153,9 +148,16 @@ class Replay:
 
     def report(self) -> list[str]:
         """Lines for a person: what came and is not recorded, what is recorded and did not come."""
-        lines = [f"not recorded: {asked.method} {asked.target}" for asked in self.unmatched]
+        lines = self.refused()
         lines += [f"not asked for: {exchange.method} {exchange.target}" for exchange in self.unasked]
         return [one_line(line) for line in lines]
+
+    def refused(self) -> list[str]:
+        """Lines for a person: what came and is not recorded."""
+        return [
+            one_line(f"not recorded: {a.method} {a.target}" if a.how == MISSING else f"refused: {a.target}")
+            for a in self.unmatched
+        ]
 
     # Start and stop
 
@@ -164,9 +166,12 @@ class Replay:
         import tempfile
 
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if self._tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="rawkube-replay-")
+            if self._tls:
+                self._make_certificate(self._folder.name)
             self.kubeconfig = str(Path(self._folder.name) / "kubeconfig")
             self._write_kubeconfig()
         except BaseException:
@@ -182,11 +187,19 @@ class Replay:
         self._acceptor.join()
         self._listener.close()
         with self._lock:
-            for sock in self._sockets:
-                _shut(sock)
+            for link in self._links:
+                link.interrupt()
+        end = time.monotonic() + _LAST
         for thread in self._threads:
-            thread.join(5)
+            thread.join(max(0.0, end - time.monotonic()))
         self._folder.cleanup()
+
+    def _make_certificate(self, folder: str) -> None:
+        from rawkube.observe import certificate
+
+        pair = certificate.make(folder)
+        self._ca = pair.ca
+        self._context = certificate.context_of(pair, folder)
 
     @property
     def folder(self) -> str:
@@ -197,13 +210,17 @@ class Replay:
         context = {"cluster": "replay", "user": "replay"}
         if self.namespace:
             context["namespace"] = self.namespace
+        cluster = {"server": self.url}
+        if self._ca:
+            cluster["certificate-authority-data"] = base64.b64encode(self._ca).decode("ascii")
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "replay",
-            "clusters": [{"name": "replay", "cluster": {"server": self.url}}],
+            "clusters": [{"name": "replay", "cluster": cluster}],
             "contexts": [{"name": "replay", "context": context}],
-            "users": [{"name": "replay", "user": {}}],
+            # kubectl asks for a user's name where a server speaks TLS and the user has nothing.
+            "users": [{"name": "replay", "user": {"token": "replay"} if self._tls else {}}],
         }
         Path(self.kubeconfig).write_text(json.dumps(config, indent=2) + "\n")
 
@@ -219,133 +236,101 @@ class Replay:
     # Connections
 
     def _accept(self) -> None:
-        while True:
+        while not self._stopping.is_set():
             try:
                 sock, _ = self._listener.accept()
             except OSError:
-                return
-            if self._stopping.is_set():
-                sock.close()
-                return
+                # Too many open files, perhaps: that passes. A stopped server looks the same.
+                self._stopping.wait(_PAUSE)
+                continue
+            if self._stopping.is_set() or not self._room():
+                _turn_away(sock, b"" if self._stopping.is_set() or self._tls else _BUSY)
+                continue
             thread = threading.Thread(target=self._connection, args=(sock,), name="replay", daemon=True)
-            with self._lock:
-                self._sockets.add(sock)
-                self._threads = [t for t in self._threads if t.is_alive()]
-                self._threads.append(thread)
+            self._threads.append(thread)
             thread.start()
+
+    def _room(self) -> bool:
+        """Whether there is room for one more connection, or is in a moment; the one that is idle longest makes it."""
+        end = time.monotonic() + _MOMENT
+        asked = False
+        while True:
+            self._threads = [t for t in self._threads if t.is_alive()]
+            if len(self._threads) < MAX_CONNECTIONS:
+                return True
+            asked = asked or self._drop_idle()
+            if time.monotonic() >= end or self._stopping.wait(_PAUSE):
+                return False
+
+    def _drop_idle(self) -> bool:
+        """Close the connection that has waited longest for a request; whether there was one."""
+        with self._lock:
+            idle = [(link.idle_since, link) for link in self._links if link.idle_since is not None]
+        if idle:
+            min(idle, key=lambda pair: pair[0])[1].interrupt()
+        return bool(idle)
 
     def _connection(self, sock: socket.socket) -> None:
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._serve(sock)
-        except OSError:
+            link = Link(sock)
+        except OSError:  # it has gone already
+            sock.close()
+            return
+        with self._lock:
+            self._links.add(link)
+        try:
+            if self._context is None or link.secure(self._context):
+                self._serve(link)
+            else:
+                self._note(Asked("", "an HTTP request on a TLS connection", (), b"", BAD))
+        except (OSError, TransportError):
             pass  # the client went away, or the server stops
         finally:
             with self._lock:
-                self._sockets.discard(sock)
-            sock.close()
+                self._links.discard(link)
+            link.close()
 
-    def _serve(self, sock: socket.socket) -> None:
+    def _note(self, asked: Asked) -> None:
+        with self._lock:
+            self.requests.append(asked)
+
+    def _serve(self, link: Link) -> None:
         rest = b""
         while not self._stopping.is_set():
             try:
-                request = _read_request(sock, rest)
+                link.idle_since = None if rest else time.monotonic()
+                request = read_request(link, rest)
+                link.idle_since = None
             except h11.RemoteProtocolError as error:
-                self._refuse(sock, str(error))
+                self._note(Asked("", f"not an HTTP/1.1 request: {error}", (), b"", BAD))
+                self._refuse(link, 400, "Bad Request", f"not an HTTP/1.1 request: {one_line(str(error))}")
                 return
-            if request is None or not self._answer(sock, request):
+            if request is None or not self._answer(link, request):
                 return
             rest = request.rest
 
-    def _refuse(self, sock: socket.socket, why: str) -> None:
-        with self._lock:
-            self.requests.append(Asked("", "", (), b"", BAD))
-        answer = derive.status_answer(400, "Bad Request", f"not an HTTP/1.1 request: {one_line(why)}")
-        sock.sendall(b"".join(chunk.data for chunk in derive.framed(answer, chunked=False).raw))
-        # Closing with unread input would reset the connection and take the answer with it.
-        sock.shutdown(socket.SHUT_WR)
-        sock.settimeout(1)
-        for _ in range(256):
-            if not sock.recv(65536):
-                return
+    def _refuse(self, link: Link, code: int, phrase: str, why: str) -> None:
+        answer = derive.framed(derive.status_answer(code, phrase, why), chunked=False)
+        link.send(_raw(answer))
+        link.finish(1)
 
-    def _answer(self, sock: socket.socket, request: _Request) -> bool:
+    def _answer(self, link: Link, request: Incoming) -> bool:
         """Answer a request; whether the connection may carry another one."""
-        method, target = request.head.method.decode("latin-1"), request.head.target.decode("latin-1")
-        headers = head_of(request.head)
+        method, target, headers = request.method, request.target, request.headers
+        if host := stranger(target, request.header("host")):
+            self._note(Asked(method, f"{target} of the host {host}", headers, request.body, BAD))
+            why = f"the host {host} is not this machine: a recording is served to 127.0.0.1 and localhost only"
+            self._refuse(link, 403, "Forbidden", one_line(why))
+            return False
         start = self._clock()
         with self._lock:
             reply = self._matcher.reply(method, target, headers)
             self.requests.append(Asked(method, target, headers, request.body, reply.how))
             self._used.update(id(exchange) for exchange in reply.sources)
-        if reply.answer.status == 101:
-            self._play(sock, reply, request.rest, start)
-            return False
-        answer = suited(reply.answer, request.header(b"accept-encoding").decode("latin-1"), old=request.old)
-        limit = watch_limit(target) if method == "GET" else None
-        return self._send(sock, answer, limit) and not request.last
+        return self._delivery.answer(link, request, reply, start)
 
-    def _play(self, sock: socket.socket, reply: Reply, early: bytes, start: float) -> None:
-        """Replay an upgraded connection to its end. `early`: what the client sent behind its request."""
-        from rawkube.observe.play import play
-        from rawkube.observe.sessions import Session
-
-        session = Session(reply.sources[0], reply.answer.raw[0], speed=self._speed, now=start)
-        session.receive(early, start)
-        play(sock, session, clock=self._clock)
-
-    def _send(self, sock: socket.socket, answer: Answer, limit: float | None) -> bool:
-        start = self._clock()
-        whole = True
-        for due, chunk in schedule(answer, self._speed):
-            if limit is not None and whole and due > limit and answer.ends != RESET:
-                return self._stay(sock, answer, start + limit)
-            if self._gone_before(sock, start + due):
-                return False
-            sock.sendall(chunk.data)
-            whole = chunk.whole
-        if answer.ends == OPEN:
-            return self._stay(sock, answer, None if limit is None or not whole else start + limit)
-        if answer.ends != COMPLETE:
-            self._break_off(sock, answer, start)
-        return answer.ends == COMPLETE and answer.header("connection").lower() != "close"
-
-    def _gone_within(self, sock: socket.socket, seconds: float | None) -> bool:
-        """Wait for the client to go. What it sends meanwhile is left for later."""
-        # A recording, slowed down, may wait longer than the system can; nobody sees the end of that.
-        seconds = None if seconds is None else min(seconds, LONGEST)
-        end = None if seconds is None else time.monotonic() + seconds
-        sock.settimeout(seconds)
-        try:
-            gone = not sock.recv(1, socket.MSG_PEEK)
-        except TimeoutError:
-            return False
-        finally:
-            sock.settimeout(None)
-        # A request that came early hides the end that may follow it.
-        left = None if end is None else max(0.0, end - time.monotonic())
-        return gone or self._stopping.wait(left)
-
-    def _gone_before(self, sock: socket.socket, until: float) -> bool:
-        """Wait; whether the client went first."""
-        seconds = until - self._clock()
-        return seconds > 0 and self._wait(sock, seconds)
-
-    def _stay(self, sock: socket.socket, answer: Answer, until: float | None) -> bool:
-        """Keep an answer open; at its end (seconds of the clock, None: never) finish it as a server does."""
-        if until is None:
-            self._wait(sock, None)
-            return False
-        if self._gone_before(sock, until) or answer.header("transfer-encoding").lower() != "chunked":
-            return False
-        sock.sendall(b"0\r\n\r\n")
-        return True
-
-    def _break_off(self, sock: socket.socket, answer: Answer, start: float) -> None:
-        """Close, or reset, at the time at which the recorded server did."""
-        end = 0.0 if self._speed is None else answer.end / self._speed
-        if not self._gone_before(sock, start + end) and answer.ends == RESET:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    def _gone_within(self, link: Link, seconds: float | None) -> bool:
+        return link.gone_within(seconds, self._stopping)
 
 
 def load(path: str | os.PathLike[str]) -> list[Exchange]:
@@ -365,56 +350,20 @@ def discovery_folder(recording: str | os.PathLike[str] | None) -> Path | None:
     return next((folder for folder in candidates if any(folder.glob("*.jsonl"))), None)
 
 
-def schedule(answer: Answer, speed: float | None) -> Iterator[tuple[float, Chunk]]:
-    """The pieces of an answer, each with its time in seconds after the request."""
-    for chunk in answer.raw:
-        yield (0.0 if speed is None else chunk.delay / speed), chunk
+def _raw(answer: Answer) -> bytes:
+    return b"".join(chunk.data for chunk in answer.raw)
 
 
-def suited(answer: Answer, accept_encoding: str, *, old: bool) -> Answer:
-    """The answer as a client can read it: without gzip if it takes none, without chunks for HTTP/1.0.
-
-    What cannot be decoded is sent as it was recorded.
-    """
-    unzip = answer.header("content-encoding").lower() == "gzip" and not accepts_encoding(accept_encoding, "gzip")
-    if answer.status and (unzip or old or not answer.raw):
-        try:
-            return derive.framed(answer, chunked=not old)
-        except ValueError:
-            return answer
-    return answer
-
-
-def watch_limit(target: str) -> float | None:
-    """The seconds that a watch asks for, None where it does not, or is none."""
-    ask = ask_of("GET", target, ())
-    seconds = derive.number(ask.params.get("timeoutSeconds"))
-    return float(seconds) if ask.watch and seconds > 0 else None
-
-
-def _read_request(sock: socket.socket, data: bytes) -> _Request | None:
-    """The next request, None at the end of the connection. Raises h11.RemoteProtocolError."""
-    http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
-    if data:
-        http.receive_data(data)
-    head: h11.Request | None = None
-    body = bytearray()
-    while True:
-        event = http.next_event()
-        if event is h11.NEED_DATA:
-            if http.they_are_waiting_for_100_continue:
-                sock.sendall(http.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
-            http.receive_data(sock.recv(65536))
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-            if len(body) > MAX_BODY:
-                raise h11.RemoteProtocolError(f"a body longer than {MAX_BODY} bytes")
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            return _Request(head, bytes(body), http.trailing_data[0])
-        else:
-            return None
+def _turn_away(sock: socket.socket, data: bytes) -> None:
+    """Close a connection that is not served, with a word if there is one."""
+    try:
+        if data:
+            sock.setblocking(False)
+            sock.send(data)
+            sock.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+    sock.close()
 
 
 def _wake(listener: socket.socket) -> None:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
+from rawkube.api.mapper import Mapper
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
@@ -116,7 +117,7 @@ def find(
         thing = _only(manifest)
         namespace = namespace_of(thing, namespace, given=namespace_given)
     else:
-        resource = known(wanted.type)
+        resource = Mapper(client).resource(wanted.type)
         check_name(wanted.name)
         thing = get_or_explain(client, resource, namespace if resource.namespaced else "", wanted.name)
         namespace = str(metadata_of(thing).get("namespace") or namespace)

@@ -89,6 +89,10 @@ class Pool:
             raise TransportError("the pool is closed", server=self.endpoint.authority)
         there = self.endpoint
         stream = dial(there, timeouts=timeouts, deadline=deadline, tap=self._tap, conn=next(_numbers), tunnel=tunnel)
+        if self._tap is not None and self._tap.wire:
+            from rawkube.wire.teller import Teller
+
+            stream.told = Teller(self._tap, stream.conn)
         by_proxy = there.proxy.authorization if there.proxy and there.is_forwarded and not tunnel else None
         return Connection(stream, host=there.host_header, by_proxy=by_proxy, tap=self._tap, released=self._release)
 

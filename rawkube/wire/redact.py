@@ -51,6 +51,15 @@ def _subprotocol(entry: str) -> str:
     return entry
 
 
+def target_line(line: str) -> str:
+    """The first line of a head with the target of a request masked; a status line as it is."""
+    method, space, rest = line.partition(" ")
+    where, last, version = rest.rpartition(" ")
+    if not last or line.startswith("HTTP/"):
+        return line
+    return f"{method}{space}{target(where)}{last}{version}"
+
+
 def target(path_and_query: str) -> str:
     """A request target or a URL with userinfo and the values of secret query parameters masked."""
     url, hash_sign, fragment = path_and_query.partition("#")

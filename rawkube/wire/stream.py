@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rawkube.wire.nested_tls import NestedTLS
+    from rawkube.wire.teller import Teller
 
 # The largest TLS record's payload (RFC 8446, section 5.1). One read or write of a TLS socket moves no more.
 _RECORD = 16384
@@ -47,7 +48,7 @@ class Stream:
     """One connection. For one thread at a time; another one may call `interrupt`, and nothing else.
 
     `conn`: its number, for the tap. `server`: `HOST:PORT` as dialled, for errors. `ends`: the socket's two addresses.
-    `about_client`: says in a line which client certificate was shown, for an alert about it.
+    `about_client`: says in a line which client certificate was shown, for an alert about it. `told`: is told the bytes.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Stream:
         "conn",
         "ends",
         "server",
+        "told",
     )
 
     def __init__(self, sock: socket.socket | NestedTLS, *, conn: int = 0, server: str = "") -> None:
@@ -77,6 +79,7 @@ class Stream:
         self.conn = conn
         self.server = server
         self.about_client: Callable[[], str] | None = None
+        self.told: Teller | None = None
         try:
             self.ends = (sock.getsockname(), sock.getpeername())
         except OSError:  # already reset; the next read or write says so
@@ -100,6 +103,18 @@ class Stream:
 
         Raises ConnectionLost, TLSError (the peer's alert).
         """
+        if self.told is None:
+            return self._receive(limit)
+        try:
+            data = self._receive(limit)
+        except TransportError as error:
+            self.told.ended("server", type(error.__cause__ or error).__name__)
+            raise
+        if data is not None:
+            self.told.came(data)
+        return data
+
+    def _receive(self, limit: int) -> bytes | None:
         if self._early:
             data, self._early = self._early[:limit], self._early[limit:]
             return data
@@ -177,6 +192,18 @@ class Stream:
         After a 0, the next call's data must start with the same bytes: a TLS record may be half written.
         Raises ConnectionLost, TLSError (the peer's alert).
         """
+        if self.told is None:
+            return self._transmit(data)
+        try:
+            sent = self._transmit(data)
+        except TransportError as error:
+            self.told.ended("client", type(error.__cause__ or error).__name__)
+            raise
+        if sent:
+            self.told.sent(bytes(data[:sent]))
+        return sent
+
+    def _transmit(self, data: bytes | memoryview) -> int:
         try:
             if self._tls is None:
                 return self._sock.send(data)
@@ -252,6 +279,8 @@ class Stream:
         if self._closed:
             return
         self._closed = True
+        if self.told is not None:
+            self.told.closed()
         try:
             if self._tls is not None:
                 self._tls.unwrap()

@@ -20,6 +20,11 @@ The kinds, and what their data holds:
     close     why
     watch     type, kind, namespace, name, resourceVersion
     note      text
+    credentials  method (as `config explain` names it), source; told by the command line
+    bytes     side (client or server), data (what passed inside TLS, redacted: `transcript.py`), redacted (bool)
+    eof       side, error (the name of an exception, or empty): that side ended, or broke
+
+The last two are told if `Tap.wire` is true, which is dearer than all others together.
 """
 
 from __future__ import annotations
@@ -40,9 +45,20 @@ class Event(NamedTuple):
 
 
 class Tap:
-    """Passes events on to its consumers, in order, one at a time, whatever thread tells them."""
+    """Passes events on to its consumers, in order, one at a time, whatever thread tells them.
 
-    def __init__(self, *consumers: Callable[[Event], None], clock: Callable[[], float] = time.monotonic) -> None:
+    `wire`: whether the bytes of each connection are told too; `secrets`: with the secrets that are in them.
+    """
+
+    def __init__(
+        self,
+        *consumers: Callable[[Event], None],
+        clock: Callable[[], float] = time.monotonic,
+        wire: bool = False,
+        secrets: bool = False,
+    ) -> None:
+        self.wire = wire
+        self.secrets = secrets
         self._consumers = consumers
         self._clock = clock
         self._start = clock()

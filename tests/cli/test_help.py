@@ -208,7 +208,7 @@ def test_a_long_name_stands_on_a_line_of_its_own() -> None:
 def test_options_tells_flags_with_and_without_effect_apart() -> None:
     effective, _, ignored = options_text().partition("accepted and have no effect")
     assert "--server URL" in effective and "--server URL" not in ignored
-    assert "-v, --v LEVEL" in ignored and "-v, --v LEVEL" not in effective
+    assert "--profile NAME" in ignored and "--profile NAME" not in effective
     assert help_text(find_topic(["options"])) == options_text()
 
 
@@ -261,7 +261,8 @@ def test_every_global_flag_of_kubectl_is_known(tmp_path: Path) -> None:
     ours = {as_kubectl_lists(flag) for flag in GLOBAL_FLAGS}
     # A place of the file system, a list that is shown without quotes, and what only rawkube has.
     assert {line for line in listed - ours if not line.startswith("--cache-dir=")} == {"--vmodule="}
-    assert ours - listed == {"--cache-dir=''", "--vmodule=''", "--plugin-timeout=5s"}
+    seeing = {"--trace=''", "--trace-level=''", "--record=''", "--record-secrets=false"}
+    assert ours - listed == {"--cache-dir=''", "--vmodule=''", "--plugin-timeout=5s", *seeing}
 
 
 @pytest.mark.kubectl

@@ -21,7 +21,7 @@ def piece(side: str, t: float, data: str | bytes = b"", *, conn: int = 1, **more
 
 
 def get(target: str, accept: str = JSON, method: str = "GET") -> str:
-    return f"{method} {target} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n"
+    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"
 
 
 def answer(body: str | bytes, status: str = "200 OK", content_type: str = JSON, extra: str = "") -> bytes:
@@ -47,7 +47,7 @@ EXEC = "/api/v1/namespaces/demo/pods/shell/exec?command=cat&container=app&stdin=
 
 def upgrade(target: str = EXEC, offered: str = V5, key: str = KEY) -> str:
     """A client's opening handshake."""
-    lines = [f"GET {target} HTTP/1.1", "Host: a", "Connection: Upgrade", "Upgrade: websocket"]
+    lines = [f"GET {target} HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket"]
     lines += [f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13"]
     return "\r\n".join([*lines, *([f"Sec-WebSocket-Protocol: {offered}"] if offered else []), "", ""])
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import tempfile
@@ -174,3 +175,20 @@ def test_whatever_follows_is_read_or_refused(data: bytes) -> None:
         assert str(error).startswith(path)
     finally:
         Path(path).unlink()
+
+
+def test_several_recordings_in_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(HEAD + PIECE + HEAD.replace(b'"c"', b'"d"') + PIECE)
+    with Recording(file, several=True) as recording:
+        parts = [(recording.part, recording.description.client, piece.line) for piece in recording]
+    assert parts == [(1, "c", 2), (2, "d", 4)]
+    with pytest.raises(RecordingError, match=r"a\.jsonl:3: conn is no whole number$"):
+        read(file)
+
+
+def test_an_open_file() -> None:
+    with Recording("name", file=io.BytesIO(HEAD + PIECE)) as recording:
+        assert len(list(recording)) == 1
+    with pytest.raises(RecordingError, match=r"^name: an empty file"):
+        Recording("name", file=io.BytesIO())

@@ -340,8 +340,6 @@ def test_what_has_no_namespace_is_not_missing_with_one() -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("foo/x", 'the server doesn\'t have a resource type "foo"'),
-        ("foo.bar/x", 'the server doesn\'t have a resource type "foo" in group "bar"'),
         ("..", "invalid resource name \"..\": [may not be '..']"),
         ("deploy/a%b", "invalid resource name \"a%b\": [may not contain '%']"),
     ],

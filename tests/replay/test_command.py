@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -129,6 +130,71 @@ def test_speed(text: str, speed: float | None) -> None:
 def test_no_speed(text: str) -> None:
     with pytest.raises(UsageError, match="a number above 0, or max"):
         parse_speed(text)
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rawkube", "replay", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_strict(recording: str) -> None:
+    """Another order, and more than is recorded: a line each, and exit code 1 whatever the command's is."""
+    asked = python(ASK, "/a")
+    done = run(recording, "--strict", "--", *asked)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello", "")
+    twice = f"{ASK}\nimport urllib.error\ntry: urllib.request.urlopen(url)\nexcept urllib.error.HTTPError as e: print(e.code)"
+    done = run(recording, "--strict", "--", *python(twice, "/a"))
+    assert (done.returncode, done.stdout, done.stderr) == (1, "hello400\n", "error: not recorded: GET /a\n")
+    assert run(recording, "--", *python(twice, "/a")).returncode == 0
+
+
+def test_strict_without_a_command(recording: str) -> None:
+    command = [sys.executable, "-m", "rawkube", "replay", recording, "--strict"]
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        config = first_line(process).removeprefix("export KUBECONFIG=")
+        env = {**os.environ, "KUBECONFIG": config}
+        assert subprocess.run(python(ASK, "/none"), env=env, capture_output=True, timeout=20).returncode == 1
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (1, "error: not recorded: GET /none\n")
+
+
+def test_faults_are_told_at_the_end(recording: str) -> None:
+    faults = ["--fault=after=0:status=503", "--fault", "after=9:close,match=/b"]
+    code = f"import urllib.error\ntry:\n{textwrap.indent(ASK, ' ')}\nexcept urllib.error.HTTPError as e: print(e.code)"
+    done = run(recording, *faults, "--", *python(code, "/a"))
+    assert (done.returncode, done.stdout) == (0, "503\n")
+    assert done.stderr.splitlines() == [
+        "fault after=0:status=503: struck in GET /a",
+        "fault after=9:close,match=/b: did not strike, after 0 pieces",
+    ]
+
+
+def test_a_fault_that_is_none(recording: str) -> None:
+    done = run(recording, "--fault=after=x:close", "--", "true")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[0] == (
+        'error: invalid argument "after=x:close" for "--fault" flag: after needs a whole number, 0 or more'
+    )
+
+
+def test_loop(tmp_path: Path) -> None:
+    script = Script().ask("/a", answer("1")).ask("/a", answer("2"))
+    file = str(written(tmp_path / "a.jsonl", script.pieces))
+    five = f"{ASK}\nfor _ in range(4): sys.stdout.write(urllib.request.urlopen(url).read().decode())"
+    assert run(file, "--", *python(five, "/a")).stdout == "12222"
+    assert run(file, "--loop", "--", *python(five, "/a")).stdout == "12121"
+
+
+def test_rollouts_one_after_the_other_with_loop_and_tls() -> None:
+    """Each begins at the beginning."""
+    file = str(ROOT / "fixtures" / "rollout-listwatch" / "deployment-update.jsonl")
+    once = f"{shlex.quote(sys.executable)} -m rawkube rollout status deployment/web"
+    done = run(file, "--loop", "--tls", "--speed=max", "--", "sh", "-c", f"{once}; {once}; {once}")
+    lines = done.stdout.splitlines()
+    third = len(lines) // 3
+    assert (done.returncode, done.stderr, third > 2) == (0, "", True)
+    assert lines == lines[:third] * 3
 
 
 RUN = """

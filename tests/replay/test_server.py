@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from rawkube.errors import RecordingError
+from rawkube.observe.deliver import schedule, suited, watch_limit
 from rawkube.observe.exchanges import Exchange, read_exchanges
-from rawkube.observe.replay import Replay, discovery_folder, load, schedule, suited, watch_limit
+from rawkube.observe.link import Link
+from rawkube.observe.replay import Replay, discovery_folder, load
 from tests.observe.made import (
     DEPLOYMENTS,
     FIXTURES,
@@ -103,7 +105,7 @@ def test_several_connections_at_once() -> None:
 def test_request_bodies_and_100_continue() -> None:
     with Replay(Script().ask("/a", answer("ok"), method="POST").exchanges()) as server:
         with connect(server) as sock:
-            head = "POST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
+            head = "POST /a HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"
             sock.sendall(head.encode())
             assert read_until(sock, b"\r\n\r\n").startswith(b"HTTP/1.1 100 ")
             sock.sendall(chunk("bo") + chunk("dy") + b"0\r\n\r\n")
@@ -115,10 +117,10 @@ BAD = {
     "garbage": b"\x16\x03\x01\x02\0\x01\0\r\n\r\n",
     "no host": b"GET / HTTP/1.1\r\n\r\n",
     "no version": b"GET /\r\n\r\n",
-    "header": b"GET / HTTP/1.1\r\nHost: a\r\nbad header\r\n\r\n",
-    "length": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
-    "chunk": b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-    "too long": b"GET / HTTP/1.1\r\nHost: a\r\nA: " + b"x" * 400_000,
+    "header": b"GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n",
+    "length": b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+    "chunk": b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "too long": b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"x" * 400_000,
     "cut": b"GET / HT",
 }
 
@@ -234,7 +236,7 @@ def test_connection_close_is_honoured_on_either_side() -> None:
     with Replay(script.exchanges()) as server, connect(server) as one, connect(server) as two:
         one.sendall(get("/a").encode())
         assert read_all(one).endswith(b"\r\n\r\na")
-        two.sendall(b"GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        two.sendall(b"GET /b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         assert read_all(two) == answer("b")
 
 
@@ -256,7 +258,7 @@ class FakeClock:
         self.now = 100.0
         self.waits: list[float] = []
 
-    def wait(self, sock: socket.socket, seconds: float | None) -> bool:
+    def wait(self, link: Link, seconds: float | None) -> bool:
         assert seconds is not None
         self.waits.append(round(seconds, 6))
         self.now += seconds
@@ -319,7 +321,7 @@ def test_a_client_that_goes_is_noticed_while_waiting() -> None:
         with connect(server) as sock:
             sock.sendall(get("/l").encode())
             read_until(sock, b"\r\n\r\n")
-        wait_for(lambda: not server._sockets)
+        wait_for(lambda: not server._links)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

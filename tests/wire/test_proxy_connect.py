@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -306,7 +307,9 @@ def test_the_client_certificate_is_for_the_server_alone(kind: str) -> None:
     def check(peer: Peer) -> None:
         assert isinstance(peer.sock, ssl.SSLSocket)
         asked.append("cert" if peer.sock.getpeercert() else None)
+        checked.set()
 
+    checked = threading.Event()
     options = TRUSTED._replace(client_cert=lambda: (pair.cert, pair.key))
     outer = CA.server("127.0.0.1")
     outer.verify_mode = ssl.CERT_OPTIONAL
@@ -323,7 +326,9 @@ def test_the_client_certificate_is_for_the_server_alone(kind: str) -> None:
         ScriptedServer(check, tls=CA.server(NAME, clients=clients)) as server,
         Watching(kind, names={NAME: server.port}, tls=outer if kind == "https" else None) as proxy,
     ):
-        dial(Endpoint(NAME, 6443, options, through(proxy))).close()
+        stream = dial(Endpoint(NAME, 6443, options, through(proxy)))
+        assert checked.wait(10)
+        stream.close()
     assert asked == ["cert"]
     assert shown == ([None] if kind == "https" else [])
 

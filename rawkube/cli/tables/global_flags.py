@@ -64,9 +64,27 @@ GLOBAL_FLAGS: tuple[Flag, ...] = (
         "Give up one request, its answer included, after this time (seconds, or 1s, 2m, 3h); 0 is never.",
         "TIME",
     ),
+    Flag(
+        "record",
+        metavar="FILE",
+        help="Write what passes on the wire, without secrets, to this file (format rawkube-wire/1; $RAWKUBE_RECORD).",
+    ),
+    Flag("record-secrets", "", "bool", False, "Leave the secrets in what --record writes."),
     Flag("server", "s", metavar="URL", help="Address of the API server."),
     Flag("tls-server-name", metavar="NAME", help="Name that the server's certificate must be for."),
     Flag("token", metavar="TOKEN", help="Bearer token."),
+    Flag(
+        "trace",
+        metavar="FILE",
+        help="Show what happens on the wire, without secrets, on stderr or in this file ($RAWKUBE_TRACE).",
+        bare="-",
+    ),
+    Flag(
+        "trace-level",
+        metavar="LEVEL",
+        help="How much --trace shows: headers, events, frames or bytes.",
+        shown="frames",
+    ),
     Flag("user", metavar="NAME", help="User of the kubeconfig."),
     Flag("username", metavar="NAME", help="User name for basic authentication."),
     Flag(
@@ -76,12 +94,12 @@ GLOBAL_FLAGS: tuple[Flag, ...] = (
         False,
         "Exit with 1 when the server has sent a warning.",
     ),
+    Flag("v", "v", "level", 0, "6 to 9: trace headers, events, frames, bytes, as --trace with that level.", "LEVEL"),
     # What kubectl takes and what means nothing here.
     Flag("cache-dir", metavar="DIRECTORY", ignored=True),
     Flag("log-flush-frequency", "", "duration", 5.0, metavar="TIME", ignored=True),
     Flag("match-server-version", "", "bool", False, ignored=True),
     Flag("profile", default="none", metavar="NAME", ignored=True),
     Flag("profile-output", default="profile.pprof", metavar="FILE", ignored=True),
-    Flag("v", "v", "level", 0, metavar="LEVEL", ignored=True),
     Flag("vmodule", metavar="PATTERN=N,...", ignored=True),
 )

@@ -12,7 +12,12 @@ COMMANDS: tuple[Command, ...] = (
         "Reads a recording of what an API server said (JSON Lines, format rawkube-wire/1), and answers on "
         "127.0.0.1 as that server did, at the recorded pace. With a COMMAND (a program, or a command of "
         "rawkube), runs it with a KUBECONFIG that names this server; without, prints that KUBECONFIG and "
-        "serves until interrupted.",
+        "serves until interrupted. "
+        "A --fault breaks the wire after N pieces; a piece is an event of a watch, a line of a followed log, a message "
+        "on a WebSocket, or any other answer as a whole. The connection is closed or reset, says nothing more (stall), "
+        "is closed after half a piece (truncate) or after bytes that mean nothing (garbage), or the next answer is an "
+        "error (status). Only requests count whose target holds the PART of match. A fault strikes once, or M times, "
+        "and begins to count anew each time.",
         "FILE [-- COMMAND [ARGUMENT...]]",
         (
             (
@@ -20,7 +25,15 @@ COMMANDS: tuple[Command, ...] = (
                 "replay rollout.jsonl --speed=max -- rollout status deployment/web",
             ),
             ("Let another client ask", "replay rollout.jsonl -- kubectl rollout status deployment/web"),
-            ("Serve a recording until Ctrl-C", "replay rollout.jsonl"),
+            ("Serve a recording until Ctrl-C, again and again", "replay rollout.jsonl --loop"),
+            (
+                "See what a client does when its watch is reset after the second event",
+                "replay rollout.jsonl --fault=after=2:reset,match=watch=true -- rollout status deploy/web",
+            ),
+            (
+                "The server is overloaded three times",
+                "replay rollout.jsonl --fault=after=0:status=503,times=3 -- rollout status deploy/web",
+            ),
         ),
         (
             Flag(
@@ -31,10 +44,34 @@ COMMANDS: tuple[Command, ...] = (
                 "How many times faster than recorded: a number more than 0, or max for no pauses.",
                 "N|max",
             ),
+            Flag(
+                "tls",
+                "",
+                "bool",
+                False,
+                "Serve https, with a certificate made at the start, which the KUBECONFIG trusts.",
+            ),
+            Flag("loop", "", "bool", False, "Begin anew with what has been asked for to its end."),
+            Flag(
+                "strict",
+                "",
+                "bool",
+                False,
+                "Answer only what is recorded, each request once and in the order of the recording; for anything else "
+                "print a line at the end, and exit with 1.",
+            ),
+            Flag(
+                "fault",
+                "",
+                "array",
+                (),
+                "Break the wire after N pieces: close, reset, stall, truncate, garbage or status=CODE. Repeatable.",
+                "after=N:KIND[,match=PART][,times=M|all]",
+            ),
         ),
         (
             ("0", "without a COMMAND: served until interrupted"),
-            ("1", "the recording cannot be read"),
+            ("1", "the recording cannot be read; --strict: something came that is not recorded"),
             (
                 "N",
                 "the exit code of COMMAND; 126 and 127 where it cannot be run, 128+S where signal S ended it",

@@ -1,0 +1,248 @@
+"""Pure: what passes on one connection, as it may be shown. Secrets are taken out, WebSocket masks undone.
+
+Bytes of both sides go in as they were read or sent, pieces come out, cut at the same places as far as nothing has to be
+held: a head is held until it is whole, a body that may hold secrets until its end (a line of a watch until its own).
+HTTP/1.1 framing is followed as far as that needs (RFC 9112, section 6); what cannot be read as HTTP passes as it is if
+the server sent it, and is left out if it is the client's, whose head may hold a credential.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from rawkube.wire import redact_body
+from rawkube.wire.frame_mask import ZeroMask
+from rawkube.wire.framing import Framing, Head
+from rawkube.wire.secret_body import SecretBody
+
+CLIENT, SERVER = "client", "server"
+HEAD_LIMIT = 1024 * 1024
+"""The largest head that is looked at, in bytes."""
+
+
+class Piece(NamedTuple):
+    """What one side sent. `redacted`: it is not what was on the wire."""
+
+    side: str
+    data: bytes
+    redacted: bool = False
+
+
+class Asked(NamedTuple):
+    """What the answer to a request depends on."""
+
+    method: str
+    secret: bool
+
+
+class Transcript:
+    """One connection. `secrets`: pass everything on as it is, but for the masks."""
+
+    def __init__(self, *, secrets: bool = False) -> None:
+        self._asked: deque[Asked] = deque()
+        self._client = _Client(self._asked, secrets)
+        self._server = _Server(self._asked, secrets, self._client)
+
+    def client(self, data: bytes) -> list[Piece]:
+        """Bytes that the client sent."""
+        return self._client.feed(data)
+
+    def server(self, data: bytes) -> list[Piece]:
+        """Bytes that the server sent."""
+        return self._server.feed(data)
+
+    def end(self, side: str) -> list[Piece]:
+        """That side has ended: what was held comes out, as far as it may."""
+        return (self._client if side == CLIENT else self._server).end()
+
+
+class _Side:
+    """One direction: heads, bodies, then perhaps another protocol."""
+
+    side = ""
+
+    def __init__(self, asked: deque[Asked], secrets: bool) -> None:
+        self._asked = asked
+        self._secrets = secrets
+        self._held = bytearray()
+        self._state = self._head
+        self._frame = Framing(0)
+        self._secret: SecretBody | None = None
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """Take bytes, give what can be shown."""
+        found: list[Piece] = []
+        self._rest = data
+        while self._rest:
+            state, before = self._state, len(self._rest)
+            found += self._state()
+            if self._state == state and len(self._rest) == before:
+                break
+        return found
+
+    def end(self) -> list[Piece]:
+        """What is held at the end of the stream."""
+        if self._secret is not None:
+            secret, self._secret = self._secret, None
+            return [Piece(self.side, secret.finish(), True)]
+        held, self._held = bytes(self._held), bytearray()
+        if not held:
+            return []
+        return [self._cut_head(held)]
+
+    def _take(self) -> bytes:
+        rest, self._rest = self._rest, b""
+        return rest
+
+    def _piece(self, data: bytes, redacted: bool = False) -> list[Piece]:
+        return [Piece(self.side, data, redacted)] if data else []
+
+    # The states. Each takes something off `_rest`.
+
+    def _head(self) -> list[Piece]:
+        self._held += self._take()
+        end = self._held.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._held) > HEAD_LIMIT or not self._looks_right(bytes(self._held[:16])):
+                return self._not_http()
+            return []
+        head, self._rest = bytes(self._held[: end + 4]), bytes(self._held[end + 4 :])
+        self._held.clear()
+        if not self._looks_right(head):
+            self._held += head
+            return self._not_http()
+        return self._begin(head)
+
+    def _body(self) -> list[Piece]:
+        """A body that holds no secret: passed on as it comes, up to its end."""
+        data = self._take()
+        used = self._frame.feed(data)
+        self._rest = data[used:]
+        if self._frame.over:
+            self._next()
+        return self._piece(data[:used])
+
+    def _secret_body(self) -> list[Piece]:
+        assert self._secret is not None
+        data = self._take()
+        used = self._frame.feed(data, self._secret.add)
+        self._rest = data[used:]
+        if not self._frame.over:
+            return self._piece(self._secret.lines(), True)
+        secret, self._secret = self._secret, None
+        self._next()
+        return self._piece(secret.finish(), True)
+
+    def _as_it_is(self) -> list[Piece]:
+        return self._piece(self._take())
+
+    def _left_out(self) -> list[Piece]:
+        self._take()
+        return []
+
+    # What differs between the sides.
+
+    def _looks_right(self, start: bytes) -> bool:
+        raise AssertionError
+
+    def _not_http(self) -> list[Piece]:
+        raise AssertionError
+
+    def _cut_head(self, held: bytes) -> Piece:
+        raise AssertionError
+
+    def _begin(self, head: bytes) -> list[Piece]:
+        raise AssertionError
+
+    def _next(self) -> None:
+        self._state = self._head
+
+    def _enter(self, head: Head, secret: bool, framing: Framing) -> list[Piece]:
+        """Go on to the body behind a head; gives the head, or holds it where the body changes its length."""
+        self._frame = framing
+        shown, changed = (head.raw, False) if self._secrets else head.redacted()
+        if framing.over:
+            self._next()
+            return self._piece(shown, changed)
+        if not secret or self._secrets:
+            self._state = self._body
+            return self._piece(shown, changed)
+        self._state = self._secret_body
+        self._secret = SecretBody(head, shown, framing)
+        return self._piece(self._secret.head_now(), True)
+
+
+class _Client(_Side):
+    side = CLIENT
+
+    def __init__(self, asked: deque[Asked], secrets: bool) -> None:
+        super().__init__(asked, secrets)
+        self._mask = ZeroMask()
+
+    def switch(self, *, websocket: bool) -> None:
+        """The server has switched protocols."""
+        self._state = self._frames if websocket else self._as_it_is
+
+    def _frames(self) -> list[Piece]:
+        return self._piece(self._mask.feed(self._take()))
+
+    def _looks_right(self, start: bytes) -> bool:
+        # A method is letters (RFC 9110, section 9.1); TLS and SOCKS begin with other bytes.
+        return start[:1].isalpha()
+
+    def _not_http(self) -> list[Piece]:
+        self._held.clear()
+        self._state = self._left_out
+        return [Piece(self.side, b"", True)]
+
+    def _cut_head(self, held: bytes) -> Piece:
+        whole = held.rpartition(b"\r\n")[0]  # a line that was cut may be a credential
+        return Piece(self.side, Head(whole + b"\r\n").redacted()[0] if whole else b"", True)
+
+    def _begin(self, raw: bytes) -> list[Piece]:
+        head = Head(raw)
+        method, _, rest = head.start.partition(" ")
+        target = rest.rpartition(" ")[0]
+        secret = redact_body.may_hold_secrets(target, head.value("content-type"))
+        self._asked.append(Asked(method, secret))
+        return self._enter(head, secret, head.framing(0))
+
+    def end(self) -> list[Piece]:
+        """As above; the start of a frame is shown too."""
+        return super().end() + self._piece(self._mask.end())
+
+
+class _Server(_Side):
+    side = SERVER
+
+    def __init__(self, asked: deque[Asked], secrets: bool, client: _Client) -> None:
+        super().__init__(asked, secrets)
+        self._other = client
+
+    def _looks_right(self, start: bytes) -> bool:
+        return start.startswith(b"HTTP/"[: len(start)])
+
+    def _not_http(self) -> list[Piece]:
+        held, self._held = bytes(self._held), bytearray()
+        self._state = self._as_it_is
+        return self._piece(held)
+
+    def _cut_head(self, held: bytes) -> Piece:
+        whole, end, _ = held.rpartition(b"\r\n")
+        return Piece(self.side, Head(whole + end).redacted()[0] if whole else held, bool(whole))
+
+    def _begin(self, raw: bytes) -> list[Piece]:
+        head = Head(raw)
+        status = int(head.start[9:12]) if head.start[9:12].isdigit() else 0
+        if status == 101:
+            websocket = "websocket" in head.value("upgrade").lower()
+            self._state = self._as_it_is
+            self._other.switch(websocket=websocket)
+            return self._piece(head.raw if self._secrets else head.redacted()[0])
+        if 100 <= status < 200:
+            return self._piece(raw)
+        asked = self._asked.popleft() if self._asked else Asked("", True)
+        empty = asked.method == "HEAD" or status in (204, 304)
+        return self._enter(head, asked.secret, Framing(0) if empty else head.framing(-1))
