@@ -22,6 +22,7 @@ from rawkube.observe.replay import Replay
 from tests.support.container import Container
 from tests.support.logs_server import Log, LogsServer, line
 from tests.support.pods_server import PodsServer, a_pod
+from tests.support.proxy import ProxyServer
 from tests.support.revisions import web
 from tests.support.run import kubeconfig
 from tests.support.server import Peer, SeenRequest
@@ -180,6 +181,35 @@ def test_get_and_watch(line: str) -> None:
     for text in shown:
         # The first word of a watch's line is the time.
         assert (text.partition(" ")[2] if "-- watch" in line else text).strip() in ran.stdout
+
+
+@pytest.mark.parametrize("line", marked("trace"))
+def test_traces(line: str, tmp_path: Path) -> None:
+    with Replay(recording("rollout-listwatch/deployment-done")) as server:
+        ran = run(line, kubeconfig=server.kubeconfig, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (0, 'deployment "web" successfully rolled out\n'), ran.stderr
+    seen = ran.stderr + "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "GET /apis/apps/v1/namespaces/" in seen
+
+
+@pytest.mark.parametrize("line", [*marked("inspect"), *marked("inspect-diff")])
+def test_inspect(line: str) -> None:
+    ran = run(line)
+    assert ran.returncode == ("--diff" in line), ran.stderr
+    shown = [text[4:].strip() for text in README[README.index(line) :].splitlines()[2:7] if "…" not in text]
+    for text in filter(None, shown):
+        assert text in ran.stdout
+
+
+@pytest.mark.parametrize("line", marked("proxies"))
+def test_proxies(line: str) -> None:
+    named = re.search(r"--proxy-url (http|socks5)(://\S+)", line)
+    assert named
+    with Replay(recording("rollout-listwatch/deployment-done")) as server, ProxyServer(named[1]) as proxy:
+        ran = run(
+            line.replace(named[1] + named[2], f"{named[1]}://127.0.0.1:{proxy.port}"), kubeconfig=server.kubeconfig
+        )
+    assert (ran.returncode, ran.stdout) == (0, 'deployment "web" successfully rolled out\n'), ran.stderr
 
 
 @pytest.mark.parametrize("line", marked("words"))
