@@ -199,11 +199,42 @@ def bench_import(runs: int) -> list[Row]:
     return [row("import", "wall", "ms", *pair, "bare python")]
 
 
+MIB = 1 << 20
+
+
+def bench_trace(runs: int) -> list[Row]:
+    """64 MiB of stdout by `exec` with --trace and with --record, beside the same command without."""
+    from tests.support.bulk_exec_server import bulk_server
+    from tests.support.run import kubeconfig
+
+    with tempfile.TemporaryDirectory() as directory, bulk_server() as server:
+        config = Path(directory) / "config"
+        config.write_text(kubeconfig(server.url))
+        env = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": directory,
+            "PYTHONPATH": str(ROOT),
+            "KUBECONFIG": str(config),
+        }
+        plain = [sys.executable, "-m", "rawkube", "--insecure-skip-tls-verify", "exec", "p"]
+        work = ["--", "source", str(64 * MIB)]
+
+        def measured(*flags: str) -> Callable[[], float]:
+            return lambda: process([*plain, *flags, *work], env)[0]
+
+        flags = {"trace": "--trace=/dev/null", "record": f"--record={directory}/r.jsonl"}
+        return [
+            row("seen", what, "ms", *alternate(runs, measured(flag), measured()), "unseen")
+            for what, flag in flags.items()
+        ]
+
+
 BENCHES: dict[str, tuple[Callable[[int], list[Row]], int]] = {
     "rollout": (bench_rollout, 25),
     "watch": (bench_watch, 7),
     "kubeconfig": (bench_kubeconfig, 5),
     "import": (bench_import, 25),
+    "trace": (bench_trace, 5),
 }
 
 

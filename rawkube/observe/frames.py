@@ -11,6 +11,7 @@ from collections import Counter, deque
 from wsproto.frame_protocol import Frame, FrameDecoder, Opcode, ParseFailed
 
 from rawkube.remotecommand.protocols import HALF_CLOSE, RESIZE, Protocol
+from rawkube.wire.frame_header import lacking, payload_length
 
 # What a client has sent: payload bytes for each channel; for channel 4 (terminal size) messages; for
 # HALF_CLOSED + N whether channel N was said to be at its end (v5).
@@ -138,9 +139,9 @@ class ServerFrames:
                 self._left -= len(piece)
                 out += b"" if self._dropped else piece
             else:
-                piece = view[: self._lacking()]
+                piece = view[: lacking(self._header)]
                 self._header += piece
-                if not self._lacking():
+                if not lacking(self._header):
                     out += self._begin()
             view = view[len(piece) :]
             self.closed |= self._closing and self.whole
@@ -152,19 +153,10 @@ class ServerFrames:
         self._header.clear()
         return rest
 
-    def _lacking(self) -> int:
-        """How many bytes of the header (RFC 6455, section 5.2) are not there yet."""
-        if len(self._header) < 2:
-            return 2 - len(self._header)
-        length = self._header[1] & 0x7F
-        mask = 4 if self._header[1] & 0x80 else 0
-        return 2 + {126: 2, 127: 8}.get(length, 0) + mask - len(self._header)
-
     def _begin(self) -> bytes:
         header = bytes(self._header)
         self._header.clear()
-        length = header[1] & 0x7F
-        self._left = int.from_bytes(header[2 : {126: 4, 127: 10}[length]], "big") if length > 125 else length
+        self._left = payload_length(header)
         self._dropped = header[0] == 0x80 | _PONG and header[1] <= 125
         self._closing = header[0] == 0x80 | _CLOSE
         return b"" if self._dropped else header

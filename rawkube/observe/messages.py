@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rawkube.wire.frame_header import lacking, masking_key, payload_length
+
 KEPT = 64 * 1024
 """How many bytes of a message are kept; its size is always told."""
 
@@ -56,12 +58,12 @@ class MessageReader:
                 piece = view[: self._left]
                 self._payload(piece)
             else:
-                piece = view[: self._lacking()]
+                piece = view[: lacking(self._header)]
                 self._header += piece
-                if not self._lacking():
+                if not lacking(self._header):
                     self._begin()
             view = view[len(piece) :]
-            if self._size >= 0 and not self._left and not self._lacking():
+            if self._size >= 0 and not self._left and not lacking(self._header):
                 found += self._finish()
         return found
 
@@ -70,19 +72,11 @@ class MessageReader:
         """Whether the bytes so far end inside a frame or a message."""
         return bool(self._left or self._header or self._frames)
 
-    def _lacking(self) -> int:
-        if len(self._header) < 2:
-            return 2 - len(self._header)
-        length = self._header[1] & 0x7F
-        mask = 4 if self._header[1] & 0x80 else 0
-        return 2 + {126: 2, 127: 8}.get(length, 0) + mask - len(self._header)
-
     def _begin(self) -> None:
         header = bytes(self._header)
-        length = header[1] & 0x7F
-        self._size = int.from_bytes(header[2 : {126: 4, 127: 10}[length]], "big") if length > 125 else length
+        self._size = payload_length(header)
         self._left = self._size
-        self._key = header[-4:] if header[1] & 0x80 else b""
+        self._key = masking_key(header)
         self._kept.clear()
 
     def _payload(self, piece: memoryview) -> None:

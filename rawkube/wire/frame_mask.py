@@ -6,6 +6,8 @@ read as it stands.
 
 from __future__ import annotations
 
+from rawkube.wire.frame_header import lacking, masking_key, payload_length
+
 _ZERO = b"\0\0\0\0"
 
 
@@ -29,9 +31,9 @@ class ZeroMask:
                 piece = view[: self._left]
                 out += self._unmasked(piece)
             else:
-                piece = view[: self._lacking()]
+                piece = view[: lacking(self._header)]
                 self._header += piece
-                if not self._lacking():
+                if not lacking(self._header):
                     out += self._begin()
             view = view[len(piece) :]
         return bytes(out)
@@ -53,21 +55,13 @@ class ZeroMask:
             return bytes(piece)
         return (int.from_bytes(piece, "little") ^ int.from_bytes(pad[:size], "little")).to_bytes(size, "little")
 
-    def _lacking(self) -> int:
-        if len(self._header) < 2:
-            return 2 - len(self._header)
-        length = self._header[1] & 0x7F
-        mask = 4 if self._header[1] & 0x80 else 0
-        return 2 + {126: 2, 127: 8}.get(length, 0) + mask - len(self._header)
-
     def _begin(self) -> bytes:
         header = bytes(self._header)
         self._header.clear()
-        length = header[1] & 0x7F
-        self._left = int.from_bytes(header[2 : {126: 4, 127: 10}[length]], "big") if length > 125 else length
+        self._left = payload_length(header)
         self._at = 0
         if not header[1] & 0x80:
             self._key = 0
             return header
-        self._key = int.from_bytes(header[-4:], "big")
+        self._key = int.from_bytes(masking_key(header), "big")
         return header[:-4] + _ZERO
