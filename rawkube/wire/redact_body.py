@@ -7,6 +7,8 @@ the kind of the object and the names of its fields, never by what a value looks 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from typing import Any
 
 from rawkube.wire.redact import MASK
@@ -23,50 +25,68 @@ _SECRET_FIELDS = frozenset(
 )
 # A copy of the whole object, in one string.
 _COPIES = frozenset(("kubectl.kubernetes.io/last-applied-configuration",))
+_WORD = re.compile("[A-Za-z_]{1,40}")
+_ADDRESS = re.compile(r"https?://[^\s?#@]+")
 _FORM = "application/x-www-form-urlencoded"
 
 
-def may_hold_secrets(target: str, content_type: str = "") -> bool:
-    """Whether the bodies of a request for this target, and of its answer, are to be rewritten.
+NONE, OBJECT, LOGIN = "", "object", "login"
+
+
+def secrets_of(target: str, content_type: str = "") -> str:
+    """What secrets the bodies of a request for this target, and of its answer, may hold: NONE, OBJECT or LOGIN.
 
     `content_type`: the request's own, where it has one: a form posted to anybody is a login.
     """
     path = target.partition("?")[0].lower()
     segments = path.split("/")
-    if content_type.partition(";")[0].strip().lower() == _FORM or _RESOURCES & set(segments):
-        return True
-    if "serviceaccounts" in segments and segments[-1] == "token":
-        return True
+    if content_type.partition(";")[0].strip().lower() == _FORM:
+        return LOGIN
+    if _RESOURCES & set(segments) or ("serviceaccounts" in segments and segments[-1] == "token"):
+        return OBJECT
     if "api" in segments or "apis" in segments:
-        return False
-    return any(word in segment for segment in segments for word in _PATH_WORDS)
+        return NONE
+    return LOGIN if any(word in segment for segment in segments for word in _PATH_WORDS) else NONE
 
 
-def body(data: bytes, content_type: str) -> bytes:
+def body(data: bytes, content_type: str, *, login: bool = False) -> bytes:
     """A whole body without its secrets; what is neither JSON nor a form is replaced as a whole.
 
-    Several JSON values, one a line, stay lines (a watch). An empty body stays empty.
+    Several JSON values, one a line, stay lines (a watch). An empty body stays empty. `login`: no text is shown but
+    addresses and RFC 6749's own words, since an issuer's error may repeat what it was sent.
     """
     if not data.strip():
         return data
     if content_type.partition(";")[0].strip().lower() == _FORM:
         return "&".join(f"{pair.partition('=')[0]}={MASK}" for pair in data.decode("latin-1").split("&")).encode()
-    lines = data.split(b"\n") if data.count(b"\n") else [data]
+    masked = _without_text if login else _masked
     try:
-        return _dump(json.loads(data)) + (b"\n" if data.endswith(b"\n") else b"")
+        return _dump(masked(json.loads(data))) + (b"\n" if data.endswith(b"\n") else b"")
     except (ValueError, RecursionError):
-        return b"\n".join(line and _line(line) for line in lines)
+        return b"\n".join(line and _line(line, masked) for line in data.split(b"\n"))
 
 
-def _line(line: bytes) -> bytes:
+def _line(line: bytes, masked: Callable[[Value], Value]) -> bytes:
     try:
-        return _dump(json.loads(line))
+        return _dump(masked(json.loads(line)))
     except (ValueError, RecursionError):
         return b'"' + MASK.encode() + b'"'
 
 
+def _without_text(value: Value, key: str = "") -> Value:
+    if isinstance(value, dict):
+        return {name: _without_text(item, str(name)) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_text(item, key) for item in value]
+    if not isinstance(value, str) or not value:
+        return value
+    if key in ("error", "token_type") and _WORD.fullmatch(value):
+        return value
+    return value if key.endswith(("_endpoint", "_uri", "issuer")) and _ADDRESS.fullmatch(value) else MASK
+
+
 def _dump(value: Value) -> bytes:
-    return json.dumps(_masked(value), separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def _masked(value: Value, kind: str = "") -> Value:

@@ -12,8 +12,9 @@ BODY_LIMIT = 16 * 1024 * 1024
 class SecretBody:
     """A body that is held and rewritten, with the head before it where that tells the length."""
 
-    def __init__(self, head: Head, shown: bytes, framing: Framing) -> None:
+    def __init__(self, head: Head, shown: bytes, framing: Framing, *, login: bool = False) -> None:
         self._head = head
+        self._login = login
         self._shown = shown
         self._chunked = framing.chunked
         self._type = head.value("content-type")
@@ -42,7 +43,7 @@ class SecretBody:
             return b""
         data = bytes(self._data[:end])
         del self._data[:end]
-        return self._chunk(redact_body.body(data, self._type))
+        return self._chunk(redact_body.body(data, self._type, login=self._login))
 
     def finish(self) -> bytes:
         """Everything that is still held, rewritten, with its framing."""
@@ -58,7 +59,7 @@ class SecretBody:
         data = bytes(self._data)
         if self._coding and data:
             data = _decoded(data, self._coding)
-        return redact_body.body(data, self._type)
+        return redact_body.body(data, self._type, login=self._login)
 
     def _chunk(self, data: bytes) -> bytes:
         return f"{len(data):x}\r\n".encode() + data + b"\r\n" if data else b""

@@ -33,7 +33,7 @@ class Asked(NamedTuple):
     """What the answer to a request depends on."""
 
     method: str
-    secret: bool
+    secret: str  # of redact_body
 
 
 class Transcript:
@@ -159,7 +159,7 @@ class _Side:
     def _next(self) -> None:
         self._state = self._head
 
-    def _enter(self, head: Head, secret: bool, framing: Framing) -> list[Piece]:
+    def _enter(self, head: Head, secret: str, framing: Framing) -> list[Piece]:
         """Go on to the body behind a head; gives the head, or holds it where the body changes its length."""
         self._frame = framing
         shown, changed = (head.raw, False) if self._secrets else head.redacted()
@@ -170,7 +170,7 @@ class _Side:
             self._state = self._body
             return self._piece(shown, changed)
         self._state = self._secret_body
-        self._secret = SecretBody(head, shown, framing)
+        self._secret = SecretBody(head, shown, framing, login=secret == redact_body.LOGIN)
         return self._piece(self._secret.head_now(), True)
 
 
@@ -205,7 +205,7 @@ class _Client(_Side):
         head = Head(raw)
         method, _, rest = head.start.partition(" ")
         target = rest.rpartition(" ")[0]
-        secret = redact_body.may_hold_secrets(target, head.value("content-type"))
+        secret = redact_body.secrets_of(target, head.value("content-type"))
         self._asked.append(Asked(method, secret))
         return self._enter(head, secret, head.framing(0))
 
@@ -243,6 +243,6 @@ class _Server(_Side):
             return self._piece(head.raw if self._secrets else head.redacted()[0])
         if 100 <= status < 200:
             return self._piece(raw)
-        asked = self._asked.popleft() if self._asked else Asked("", True)
+        asked = self._asked.popleft() if self._asked else Asked("", redact_body.LOGIN)
         empty = asked.method == "HEAD" or status in (204, 304)
         return self._enter(head, asked.secret, Framing(0) if empty else head.framing(-1))

@@ -291,7 +291,7 @@ def test_follow(tmp_path: Path) -> None:
         growing.truncate(0)
         assert started.stderr.readline().endswith(b"growing.jsonl was emptied: from its beginning again\n")
         growing.write(b"".join(EXIT_3.read_bytes().splitlines(keepends=True)))
-        while b"status exit code 3" not in seen:
+        while b"status NonZeroExitCode 3" not in seen:
             line = started.stdout.readline()
             assert line
             seen += line

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rawkube.observe.recording import Recording
 from rawkube.wire.frame_mask import ZeroMask
-from rawkube.wire.redact_body import body, may_hold_secrets
+from rawkube.wire.redact_body import LOGIN, NONE, OBJECT, body, secrets_of
 from rawkube.wire.secret_body import BODY_LIMIT
 from rawkube.wire.transcript import CLIENT, SERVER, Piece, Transcript
 
@@ -139,6 +139,14 @@ CONVERSATIONS: dict[str, Side] = {
         ),
         (SERVER, answer(json.dumps({"id_token": MARK, "expires_in": 5}).encode())),
     ],
+    "refused-login": [
+        (
+            CLIENT,
+            b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            b"Content-Length: 25\r\n\r\nrefresh_token=" + MARK.encode(),
+        ),
+        (SERVER, answer(json.dumps({"error": f"bad {MARK}", "error_description": MARK, "x": [MARK]}).encode())),
+    ],
     "headers": [
         (
             CLIENT,
@@ -261,20 +269,31 @@ def test_masks_are_undone_however_frames_are_cut(payload: bytes, key: int, cuts:
 @pytest.mark.parametrize(
     ("target", "secret"),
     [
-        (SECRETS, True),
-        ("/prefix/api/v1/secrets?limit=5", True),
-        ("/apis/authentication.k8s.io/v1/tokenreviews", True),
-        ("/api/v1/namespaces/demo/serviceaccounts/me/token", True),
-        ("/api/v1/namespaces/demo/serviceaccounts/token", True),
-        ("/api/v1/namespaces/token-demo/pods", False),
-        ("/api/v1/namespaces/demo/configmaps/tokens", False),
-        ("/oauth2/v4/x", True),
-        ("/.well-known/openid-configuration", True),
-        ("/version", False),
+        (SECRETS, OBJECT),
+        ("/prefix/api/v1/secrets?limit=5", OBJECT),
+        ("/apis/authentication.k8s.io/v1/tokenreviews", OBJECT),
+        ("/api/v1/namespaces/demo/serviceaccounts/me/token", OBJECT),
+        ("/api/v1/namespaces/demo/serviceaccounts/token", OBJECT),
+        ("/api/v1/namespaces/token-demo/pods", NONE),
+        ("/api/v1/namespaces/demo/configmaps/tokens", NONE),
+        ("/oauth2/v4/x", LOGIN),
+        ("/.well-known/openid-configuration", LOGIN),
+        ("/version", NONE),
     ],
 )
-def test_which_bodies_are_looked_at(target: str, secret: bool) -> None:
-    assert may_hold_secrets(target) is secret
+def test_which_bodies_are_looked_at(target: str, secret: str) -> None:
+    assert secrets_of(target) == secret
+
+
+def test_what_is_shown_of_a_login() -> None:
+    said = {
+        "error": "invalid_grant",
+        "token_endpoint": "https://id.example/token",
+        "issuer": f"https://x?{MARK}",
+        "n": 1,
+    }
+    shown_of_it = json.loads(body(json.dumps(said).encode(), "application/json", login=True))
+    assert shown_of_it == said | {"issuer": "<redacted>"}
 
 
 @settings(max_examples=100, deadline=None)
