@@ -209,7 +209,8 @@ class ScriptedServer:
         self._acceptor.join()
         for peer in self._peers:
             with contextlib.suppress(OSError):
-                peer.sock.shutdown(socket.SHUT_RDWR)
+                # Not SSLSocket.shutdown, after which a thread that reads would be given bytes of TLS.
+                socket.socket.shutdown(peer.sock, socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(10)
             assert not thread.is_alive(), "a script did not end"
