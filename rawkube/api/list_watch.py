@@ -213,6 +213,11 @@ class ListWatch:
                     continue
             version = yield from self._watch(version)
 
+    @property
+    def lost(self) -> bool:
+        """Whether it is not known what there is now: nothing was listed yet, or the connection is lost."""
+        return self._outage or not self._listed_once
+
     def list_again(self) -> None:
         """Say of the Listed just given that it came too early: after a pause comes another one, not a watch."""
         self._again = True
@@ -273,7 +278,9 @@ class ListWatch:
                     raise
                 return self._page("")  # a list of two versions would be none: once more, in one piece
             first["items"] += page["items"]
-            token = _continue_of(page)
+            previous, token = token, _continue_of(page)
+            if token == previous:
+                raise DecodeError("the server continues a list with the page that it has just sent")
         return first
 
     def _page(self, token: str, limit: int = 0) -> Object:

@@ -177,6 +177,7 @@ class _Source:
         self._label = label
         self._store = ObjectStore(slim=command.values["output"] == "name")
         self._listed = False
+        self._loop: ListWatch | None = None
 
     def events(self) -> Iterator[Batch]:
         """What happens, until the time is over, or an error that nothing can mend, which comes last."""
@@ -190,14 +191,20 @@ class _Source:
                 self._wanted = instead
                 yield from self._watched()
         except WaitTimeout:
-            return
+            # Silence is the end that was asked for only where the server would have told of a change.
+            if self._loop is not None and self._loop.lost:
+                yield WaitTimeout(detail=[self._why_lost()])
         except RawkubeError as error:
             yield error
 
+    def _why_lost(self) -> str:
+        what = "the connection to the server is lost" if self._listed else "the server has not told what there is"
+        return f"{self._label}: {what}" if self._label else what
+
     def _watched(self) -> Iterator[Batch]:
         selection = self._selection()
-        loop = self._loop(selection)
-        for step in loop.steps():
+        self._loop = self._new_loop(selection)
+        for step in self._loop.steps():
             if isinstance(step, Listed):
                 seen = self._store.listed(item for item in step.items if self._is_meant(item, selection))
                 self._tell_of_list(seen)
@@ -220,7 +227,7 @@ class _Source:
             values["field-selector"].strip(),
         )
 
-    def _loop(self, selection: Selection) -> ListWatch:
+    def _new_loop(self, selection: Selection) -> ListWatch:
         values = self._command.values
         seconds = values["watch-timeout"]
         loop = ListWatch(

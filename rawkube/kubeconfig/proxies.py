@@ -39,7 +39,7 @@ def decide(server: ServerURL, environ: Mapping[str, str]) -> Decision:
         text = "refusing to use HTTP_PROXY value in CGI environment; see golang.org/s/cgihttpproxy"
         raise ConfigError(text, detail=["REQUEST_METHOD is set, which makes this a CGI program"])
     host = server.host.lower()
-    address = _address(host)
+    address = _address(host.partition("%")[0])
     if host == "localhost" or (address is not None and address.is_loopback):
         return Decision("", "", f"loopback is never proxied by {name}")
     exceptions = _first(environ, "NO_PROXY")
@@ -82,7 +82,7 @@ def _matches(entry: str, host: str, address: IPv4Address | IPv6Address | None, p
     name, wanted_port = _split_port(_ascii(entry))
     if not name or (wanted_port and wanted_port != str(port)):
         return False
-    named = _address(name)
+    named = _address(name) if "%" not in name else None  # Go: an address with a zone is none here
     if named is not None or address is not None:
         return named == address
     if name.startswith("*."):
@@ -93,14 +93,18 @@ def _matches(entry: str, host: str, address: IPv4Address | IPv6Address | None, p
 
 
 def _network(entry: str) -> IPv4Network | IPv6Network | None:
-    if "/" not in entry:
+    """CIDR as Go's net.ParseCIDR has it: a length, no mask; `::ffff:10.0.0.0/104` is `10.0.0.0/8`."""
+    start, slash, length = entry.partition("/")
+    if not slash or not (length.isascii() and length.isdigit()) or "%" in start:
         return None
     from ipaddress import ip_network
 
     try:
-        return ip_network(entry, strict=False)
+        network = ip_network(entry, strict=False)
     except ValueError:
         return None
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    return network if mapped is None else ip_network((mapped, network.prefixlen - 96))
 
 
 def _ascii(entry: str) -> str:

@@ -57,6 +57,32 @@ def test_what_is_no_object(body: bytes, text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"kind":', "unexpected end of JSON input"),
+        (b'{"kind":"Pod"', "unexpected end of JSON input"),
+        (b'{"kind":"Po', "unexpected end of JSON input"),
+        (b'{"kind":"Pod"}{}', "invalid character '{' after top-level value"),
+        (b'{"kind":"Pod","x":[1 2]}', "invalid character '2' at character 22"),
+        (b'{"kind":"Pod","x":NaN}', "invalid character 'N' looking for beginning of value"),
+        (b'{"kind":"Pod","x":-Infinity}', "invalid character 'I' looking for beginning of value"),
+        (b'{"kind":"Pod","x":-1e999}', "json: cannot unmarshal number -1e999 into Go value of type float64"),
+        (b'{"kind":"Pod","x":' + b"1" * 5000 + b"}", "a number is too long"),
+    ],
+    ids=lambda value: value[:24].decode() if isinstance(value, bytes) else "",
+)  # fmt: skip
+def test_what_no_printer_could_write_again_is_no_json(body: bytes, text: str) -> None:
+    with pytest.raises(DecodeError) as raised:
+        decode_object(body, JSON)
+    assert str(raised.value) == f"couldn't get version/kind; json parse error: {text}"
+
+
+def test_numbers_are_kept() -> None:
+    numbers = decode_object(b'{"kind":"Pod","x":[1.5,1e3,-0.0,7]}', JSON)["x"]
+    assert numbers == [1.5, 1000.0, 0.0, 7] and isinstance(numbers[3], int)
+
+
+@pytest.mark.parametrize(
     "body",
     [b'{"kind":', b'{"kind":"Pod"', b'{"kind":"Pod"} x', b'{"kind":"Pod"}{}', b'{"kind":"Po\nd"}', b'{"kind":"Pod",}',
      b'{"kind":"Pod","n":' + b"1" * 5000 + b"}", b'{"kind":' + b"[" * 100_000],

@@ -15,10 +15,11 @@ import yaml
 
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
+from tests.support.answers import AnsweringServer
 from tests.support.lists import Lists, Object, thing
 from tests.support.recordings import FIXTURES, exchanges
 from tests.support.run import ROOT, environment, kubeconfig
-from tests.support.script import status
+from tests.support.script import Answer, status
 
 EXPIRED = status(410, "too old resource version")
 PODS = [thing("Pod", name) for name in "abc"]
@@ -30,7 +31,7 @@ class Got(NamedTuple):
     code: int
 
 
-def get(server: Lists | None, home: Path, *args: str) -> Got:
+def get(server: Lists | AnsweringServer | None, home: Path, *args: str) -> Got:
     config = home / "config"
     config.write_text(kubeconfig(server.url if server else "http://127.0.0.1:1"))
     out, err = io.BytesIO(), io.BytesIO()
@@ -66,6 +67,21 @@ def test_a_built_in_kind_costs_one_request(tmp_path: Path) -> None:
         assert [request.target for request in server.requests] == [
             "/apis/apps/v1/namespaces/default/deployments?limit=500"
         ]
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ("7", "the server sent a PodList with an item that is no object"),
+        ('{"x":' + "[" * 900 + "]" * 900 + "}", "what was read is nested too deeply"),
+    ],
+    ids=["no-object", "deep"],
+)
+def test_an_odd_answer_is_an_error_of_the_answer(tmp_path: Path, item: str, text: str) -> None:
+    body = f'{{"kind":"PodList","apiVersion":"v1","items":[{item}]}}'
+    with AnsweringServer(Answer(body=body)) as server:
+        got = get(server, tmp_path, "pod", "a", "-o", "json")
+    assert (got.code, got.stdout, got.stderr.splitlines()[-1]) == (1, "", f"error: {text}")
 
 
 def test_a_list_that_expires_is_printed_whole_and_once(tmp_path: Path) -> None:

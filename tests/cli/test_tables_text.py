@@ -53,6 +53,11 @@ def test_a_table_without_rows_says_nothing() -> None:
     assert text({"kind": "Table"}) == ""
 
 
+@pytest.mark.parametrize("columns", [None, [], ["x"], [{"name": "Far", "priority": 1}]], ids=str)
+def test_a_table_without_a_column_that_is_shown(columns: Any) -> None:
+    assert text({"kind": "Table", "columnDefinitions": columns, "rows": [{"cells": ["a"]}]}) == "\n\n"
+
+
 def test_the_headers_come_once_and_again_with_other_columns() -> None:
     shown = text(table(["a", 1]), table(["b", 2]), table(["c", 3], columns=("Name", "Age")))
     assert shown == "NAME   READY\na      1\nb      2\nNAME   AGE\nc      3\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.answers import AnsweringServer
 from tests.support.api_server import ApiServer
 from tests.support.run import Command, environment, rawkube_command
 from tests.support.script import (
@@ -22,6 +23,7 @@ from tests.support.script import (
     modified,
     sends,
 )
+from tests.support.server import Peer, ScriptedServer
 from tests.support.watching import watch
 from tests.support.workloads import daemonset, deployment
 
@@ -236,6 +238,23 @@ class TestTheEnd:
         with ApiServer() as server:
             found = watch(server.url, tmp_path, *args, "--timeout=1s")
         assert (found.lines, found.notes, found.code) == ([], [said], 0)
+
+    @pytest.mark.parametrize(
+        "args", [["pods"], ["pods,nodes"], ["pods", "--initial-events"], ["pods", "--count=1"]], ids=str
+    )
+    def test_time_that_is_over_before_a_list_came_is_an_error(self, args: list[str], tmp_path: Path) -> None:
+        with ScriptedServer(Peer.stall) as server:
+            found = watch(server.url, tmp_path, *args, "--timeout=0.4s")
+        assert (found.lines, found.code) == ([], 1)
+        assert any(line.endswith("the server has not told what there is") for line in found.notes)
+        assert found.notes[-1] == "error: timed out waiting for the condition"
+
+    def test_a_list_that_continues_with_itself_is_not_read_for_ever(self, tmp_path: Path) -> None:
+        page = {"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "again"}, "items": []}
+        with AnsweringServer(Answer(body=json.dumps(page))) as server:
+            found = watch(server.url, tmp_path, "pods")
+        assert found.notes[-1] == "error: the server continues a list with the page that it has just sent"
+        assert found.code == 1
 
     def started(self, server: ApiServer, home: Path, *args: str) -> Command:
         return Command([*rawkube_command(), "watch", *args], environment(home, server.url))

@@ -94,6 +94,8 @@ CASES = [
     Case("name-that-is-no-segment", world(), "pod a .."),
     Case("empty", world(), "pods -n xx"),
     Case("empty-several", world(), "pods,svc -n xx"),
+    Case("empty-several-one-without-namespaces", world(), "pods,nodes -n xx -l a=b"),
+    Case("empty-manifest", world(), "-f /dev/null"),
     Case("empty-everywhere", world(), "pods -n xx -A -l q=r"),
     Case("empty-without-namespaces", world(), "nodes -l a=b"),
     Case("empty-ignored", world(), "pods -n xx --ignore-not-found"),

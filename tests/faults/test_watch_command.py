@@ -151,6 +151,14 @@ def test_what_is_no_event_is_shown_on_one_line_and_the_objects_are_listed_again(
     assert again == "listed again: no differences"
 
 
+def test_time_that_is_over_in_an_outage_is_an_error(tmp_path: Path) -> None:
+    steps: list[Step] = [bookmark(), goes_away(30), modified(UPDATED)]
+    with ApiServer(Workload(STARTED, steps=steps)) as server:
+        found = watch(server.url, tmp_path, "deployment/web", "--timeout=1s")
+    assert (len(found.lines), found.code) == (1, 1)
+    assert found.notes[1:] == ["the connection to the server is lost", "error: timed out waiting for the condition"]
+
+
 def test_watches_that_end_after_an_event_each_are_spaced_out(tmp_path: Path) -> None:
     steps = [step for number in range(200) for step in (modified(deployment(u=number)), close())]
     with ApiServer(Workload(STARTED, steps=steps)) as server:

@@ -71,6 +71,13 @@ def test_which_variable(server: str, environ: dict[str, str], variable: str) -> 
         ("https://h", "10.0.0.0/8", False),
         ("https://h", ":443", False),
         ("https://h", "10.0.0.0/99", False),
+        ("https://10.1.2.3", "10.1.2.3/255.0.0.0", False),
+        ("https://10.1.2.3", "10.0.0.0/0.255.255.255", False),
+        ("https://10.1.2.3", "::ffff:10.0.0.0/104", True),
+        ("https://11.1.2.3", "::ffff:10.0.0.0/104", False),
+        ("https://[fe80::1%25eth0]", "fe80::1", True),
+        ("https://[fe80::1%25eth0]", "fe80::/10", True),
+        ("https://[fe80::1%25eth0]", "fe80::1%eth0", False),
     ],
 )
 def test_exceptions(server: str, no_proxy: str, direct: bool) -> None:

@@ -108,7 +108,7 @@ COMMANDS: tuple[Command, ...] = (
         _WATCH_FLAGS,
         (
             ("0", "--timeout or --count was reached"),
-            ("1", "nothing could be watched, or not all of it; --timeout came before --count; any other error"),
+            ("1", "not all could be watched; --timeout came before --count or in an outage; other errors"),
             ("130", "ended by Ctrl-C"),
         ),
         run="watch:watch",
