@@ -25,7 +25,7 @@ from tests.support.pods_server import PodsServer, a_pod
 from tests.support.proxy import ProxyServer
 from tests.support.revisions import web
 from tests.support.run import kubeconfig
-from tests.support.server import Peer, SeenRequest
+from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.stateful import StatefulServer
 from tests.support.websocket import Far
 
@@ -199,6 +199,29 @@ def test_inspect(line: str) -> None:
     shown = [text[4:].strip() for text in README[README.index(line) :].splitlines()[2:7] if "…" not in text]
     for text in filter(None, shown):
         assert text in ran.stdout
+
+
+@pytest.mark.parametrize("line", marked("inspect-files"))
+def test_files_for_a_browser(line: str, tmp_path: Path) -> None:
+    ran = run(line.replace("fixtures/", f"{ROOT}/fixtures/"), cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) in [
+        (0, "rollout.har written\nrollout.html written\n", ""),
+        (0, "", "rollout.har written\nrollout.html written\n"),
+    ]
+    assert json.loads((tmp_path / "rollout.har").read_text())["log"]["version"] == "1.2"
+    assert "<html" in (tmp_path / "rollout.html").read_text()
+
+
+@pytest.mark.parametrize("line", marked("raw"))
+def test_raw(line: str, tmp_path: Path) -> None:
+    def answer(peer: Peer) -> None:
+        peer.read_request()
+        peer.reply('{"kind": "Any"}')
+
+    with ScriptedServer(answer) as server:
+        (ran,) = run_with(server.url, [line], tmp_path)
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, '{"kind": "Any"}'), ran.stderr
+    assert ("HTTP/1.1 200 OK" in ran.stdout) is (" -i " in line)
 
 
 @pytest.mark.parametrize("line", marked("proxies"))

@@ -36,6 +36,7 @@ _TABLES = {
     "watch": "resources",
     "api-resources": "discovery",
     "explain-name": "discovery",
+    "raw": "wire",
     "config": "config",
     "auth": "config",
     "replay": "tools",

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rawkube.cli import inspect_files
 from rawkube.cli.flags import Parsed
 from rawkube.cli.output import Output, die_of
 from rawkube.cli.text import escape
@@ -39,6 +40,8 @@ def inspect(parsed: Parsed, out: Output) -> int:
     if values["output"] not in ("", "text", "json"):
         raise UsageError(f'--output must be "text" or "json", not {go_quote(values["output"])}')
     (path,) = parsed.args
+    if inspect_files.asked(values):
+        return inspect_files.write(_taken(path, wanted, out), path, values, out)
     if values["diff"]:
         return _diff(parsed, path, values["diff"], out)
     shown = _Shown(out, wanted, values)

@@ -174,7 +174,7 @@ def json_of(happening: Happening, exchange: Exchange | None, *, contents: bool) 
     for name, value in happening.data.items():
         if not isinstance(value, bytes):
             line[name] = round(value, 6) if isinstance(value, float) else value
-        elif contents or happening.kind in ("message", "ping", "pong"):
+        elif (contents and happening.kind != "chunk") or happening.kind in ("message", "ping", "pong"):
             line |= bytes_of(name, value)
     return to_json(line)
 

@@ -80,7 +80,7 @@ def test_an_empty_word_is_no_command() -> None:
         (["rollou"], 'unknown command "rollou" for "rawkube"\n\nDid you mean this?\n\trollout\n'),
         (["VERSION"], 'unknown command "VERSION" for "rawkube"\n\nDid you mean this?\n\tversion\n'),
         (["v"], 'unknown command "v" for "rawkube"\n\nDid you mean this?\n\tcp\n\tversion\n'),
-        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\tget\n\treplay\n'),
+        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\tget\n\traw\n\treplay\n'),
         (["status"], 'unknown command "status" for "rawkube"'),
         (["foo\a\udcff"], 'unknown command "foo\\a\\xff" for "rawkube"'),
         (["--context", "-x", "foo"], 'unknown command "foo" for "rawkube"'),

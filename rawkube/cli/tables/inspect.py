@@ -34,6 +34,8 @@ COMMANDS: tuple[Command, ...] = (
             ("Only what a command printed", "inspect exec.jsonl --channel=stdout,stderr"),
             ("Only the events of the watch of Deployments", "inspect rollout.jsonl --type=watch --path=/deployments"),
             ("While it is written", "inspect session.jsonl --follow"),
+            ("A page for the browser: timeline, channels, replicas", "inspect rollout.jsonl --html rollout.html"),
+            ("For the developer tools of a browser", "inspect session.jsonl --har session.har"),
             ("Why it works here and fails there", "inspect here.jsonl --diff there.jsonl"),
         ),
         (
@@ -47,6 +49,22 @@ COMMANDS: tuple[Command, ...] = (
             ),
             Flag("conn", "", "list", (), "Only this connection; repeatable.", "N"),
             Flag("diff", "", "string", "", "Compare with this recording or HAR file.", "FILE"),
+            Flag(
+                "har",
+                "",
+                "string",
+                "",
+                "Write a HAR 1.2 file, with the messages of sessions as Chromium writes them (- for stdout).",
+                "OUT",
+            ),
+            Flag(
+                "html",
+                "",
+                "string",
+                "",
+                "Write one self-contained page with a timeline, which needs no network (- for stdout).",
+                "OUT",
+            ),
             Flag("follow", "f", "bool", False, "Wait for more at the end of the file, until Ctrl-C."),
             Flag(
                 "level",
