@@ -70,7 +70,7 @@ def _examples(command: Command) -> str:
 
 
 def _commands(command: Command) -> str:
-    return _block("Commands:", (f"  {each.words[-1]:<12} {each.summary}" for each in children(command)))
+    return _block("Commands:", (f"  {each.words[-1]:<13} {each.summary}" for each in children(command)))
 
 
 def _exits(exits: Sequence[tuple[str, str]]) -> str:

@@ -33,7 +33,7 @@ from collections import deque
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from rawkube.api.changes import changes, one_line_of
+from rawkube.api.changes import CLOCKWORK, NOISE, changes, one_line_of
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.watch import WatchDecoder, WatchEvent
 from rawkube.errors import RawkubeError
@@ -46,6 +46,7 @@ from rawkube.wire.framing import Framing, Head
 
 CLIENT, SERVER = "client", "server"
 CHANNELS = {STDIN: "stdin", STDOUT: "stdout", STDERR: "stderr", ERROR: "error", RESIZE: "resize", HALF_CLOSE: "close"}
+_SET_ASIDE = (*NOISE, *CLOCKWORK)
 _HEAD_LIMIT = 1024 * 1024
 _LIST_LIMIT = 8 * 1024 * 1024
 # Of the objects that are remembered, as bytes of JSON; in memory they take some four times as much.
@@ -119,7 +120,7 @@ class _Objects:
             self._remember(key, item)
         if before is None or kind == "DELETED":
             return []
-        return [one_line_of(change) for change in changes(before, item)]
+        return [one_line_of(change) for change in changes(before, item, without=_SET_ASIDE)]
 
     def listed(self, listing: Object) -> None:
         """The items of a list are known from now on."""
@@ -127,9 +128,10 @@ class _Objects:
         kind = str(listing.get("kind") or "").removesuffix("List")
         for item in items if isinstance(items, list) else []:
             if isinstance(item, dict):
-                key = _key({"kind": kind, "apiVersion": listing.get("apiVersion"), **item})
-                self._forget(key)
-                self._remember(key, item)
+                # Servers leave out what the list says.
+                whole = {"kind": kind, "apiVersion": listing.get("apiVersion"), **item}
+                self._forget(_key(whole))
+                self._remember(_key(whole), whole)
 
 
 def _key(item: Object) -> tuple[str, str, str]:

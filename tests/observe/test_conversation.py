@@ -63,6 +63,7 @@ def test_a_rollout_is_told_by_its_changes() -> None:
     assert {event["name"] for event in events} == {"demo/web"}
     changes = [change for event in events for change in event["changes"]]
     assert any(change.startswith("status.updatedReplicas ") for change in changes)
+    assert not any("kind" in change or "lastUpdateTime" in change for change in changes)
     assert events[0]["resourceVersion"].isdigit()
 
 
