@@ -1,21 +1,29 @@
-"""A TLS API server on loopback, in a process of its own, that answers at once: one finished Deployment.
+"""A TLS API server on loopback, in a process of its own, that answers at once: one finished Deployment, and exec.
 
     python -m bench.server DIRECTORY
 
-writes `kubeconfig` into DIRECTORY, prints one line when it listens, and serves until its stdin ends.
+writes `kubeconfig` into DIRECTORY, prints one line when it listens, and serves until its stdin ends. The command that
+is executed in a pod says what it does: `true`; `source N`: N bytes on stdout; `sink`: takes stdin to its end.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+import os
 import socket
 import ssl
+import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qs
 
-import trustme
+from bench.measure import MIB, ROOT
 
 DEPLOYMENT = {
     "kind": "Deployment",
@@ -36,11 +44,21 @@ BOOKMARK = {
     "apiVersion": "apps/v1",
     "metadata": {"resourceVersion": "9", "annotations": {"k8s.io/initial-events-end": "true"}},
 }
+POD = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "p", "namespace": "demo", "uid": "u2", "resourceVersion": "9"},
+    "spec": {"containers": [{"name": "main", "image": "busybox"}]},
+    "status": {"phase": "Running"},
+}
 GROUPS = {
     "/api": [("", "v1", "pods", "Pod")],
     "/apis": [("apps", "v1", "deployments", "Deployment")],
 }
 DISCOVERY_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+STATUS = b'{"metadata":{},"status":"Success"}'
+GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
+PIECE = 32 * 1024
 
 
 def discovery(path: str) -> bytes:
@@ -79,6 +97,10 @@ def answer(target: str) -> bytes:
         body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
         return head + b"%x\r\n%b\r\n" % (len(body), body)
+    if path == "/version":
+        return _plain(b'{"major":"1","minor":"36","gitVersion":"v1.36.2"}')
+    if "/pods/" in path:
+        return _plain(json.dumps(POD).encode())
     if path.endswith("/web"):
         return _plain(json.dumps(DEPLOYMENT).encode())
     return _plain(json.dumps({**LIST, "items": [DEPLOYMENT]}).encode())
@@ -87,6 +109,66 @@ def answer(target: str) -> bytes:
 def _plain(body: bytes, content_type: str = "application/json") -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
+
+
+# exec
+
+
+def frame(channel: int, payload: bytes) -> bytes:
+    size = 1 + len(payload)
+    length = bytes((size,)) if size < 126 else b"\x7e" + size.to_bytes(2, "big")
+    return b"\x82" + length + bytes((channel,)) + payload
+
+
+def execute(stream: ssl.SSLSocket, head: bytes, rest: bytes) -> None:
+    """Switch to v5.channel.k8s.io and be the command."""
+    target = head.split(b" ", 2)[1].decode()
+    lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    key = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key:"))
+    accept = base64.b64encode(hashlib.sha1(key.split(b":", 1)[1].strip() + GUID).digest())
+    assert b"websocket" in lines[b"upgrade"]
+    stream.sendall(
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: %b\r\nSec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n" % accept
+    )
+    what, *words = parse_qs(target.partition("?")[2])["command"]
+    if what == "source":
+        _source(stream, int(words[0]))
+    elif what == "sink":
+        _sink(stream, rest)
+    stream.sendall(frame(3, STATUS) + b"\x88\x02\x03\xe8")
+    while stream.recv(65536):
+        pass
+
+
+def _source(stream: ssl.SSLSocket, size: int) -> None:
+    block = os.urandom(MIB)
+    frames = b"".join(frame(1, block[at : at + PIECE]) for at in range(0, MIB, PIECE))
+    for _ in range(size // MIB):
+        stream.sendall(frames)
+
+
+def _sink(stream: ssl.SSLSocket, data: bytes) -> None:
+    """Take frames until the one that ends stdin (channel 255); payloads are not looked at but for their first byte."""
+    skip = 0
+    while True:
+        if skip:
+            step = min(skip, len(data))
+            data, skip = data[step:], skip - step
+        elif len(data) >= 16 or (len(data) >= 2 and len(data) >= 2 + (data[1] & 0x7F) + 4):
+            length, at = data[1] & 0x7F, 2
+            if length > 125:
+                at = 4 if length == 126 else 10
+                length = int.from_bytes(data[2:at], "big")
+            if data[0] & 0x0F == 2 and data[at] ^ data[at + 4] == 255:
+                return
+            skip = at + 4 + length
+            continue
+        if not data or not skip:
+            piece = stream.recv(256 * 1024)
+            if not piece:
+                return
+            data += piece
 
 
 def serve(sock: socket.socket, context: ssl.SSLContext) -> None:
@@ -101,42 +183,84 @@ def serve(sock: socket.socket, context: ssl.SSLContext) -> None:
                     return
                 data += piece
             head, data = data.split(b"\r\n\r\n", 1)
-            stream.sendall(answer(head.split(b" ", 2)[1].decode()))
+            target = head.split(b" ", 2)[1].decode()
+            if "/exec?" in target:
+                execute(stream, head, data)
+                return
+            stream.sendall(answer(target))
     except OSError:
         pass
 
 
+def accept_for_ever(listener: socket.socket, context: ssl.SSLContext) -> None:
+    while True:
+        sock, _ = listener.accept()
+        threading.Thread(target=serve, args=(sock, context), daemon=True).start()
+
+
 def main() -> None:
+    import trustme
+
     directory = Path(sys.argv[1])
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     ca = base64.b64encode(authority.cert_pem.bytes()).decode()
+    write_kubeconfig(directory / "kubeconfig", listener.getsockname()[1], ca)
+    threading.Thread(target=accept_for_ever, args=(listener, context), daemon=True).start()
+    print("listening", flush=True)
+    sys.stdin.read()
+
+
+def write_kubeconfig(path: Path, port: int, ca: str) -> None:
+    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": ca}
     config = {
+        "apiVersion": "v1",
+        "kind": "Config",
         "current-context": "bench",
         "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench", "namespace": "demo"}}],
         "users": [{"name": "bench", "user": {"token": "bench"}}],
-        "clusters": [
-            {
-                "name": "bench",
-                "cluster": {
-                    "server": f"https://127.0.0.1:{listener.getsockname()[1]}",
-                    "certificate-authority-data": ca,
-                },
-            }
-        ],
+        "clusters": [{"name": "bench", "cluster": cluster}],
     }
-    (directory / "kubeconfig").write_text(json.dumps(config))
-    print("listening", flush=True)
+    path.write_text(json.dumps(config))
 
-    def accept() -> None:
-        while True:
-            sock, _ = listener.accept()
-            threading.Thread(target=serve, args=(sock, context), daemon=True).start()
 
-    threading.Thread(target=accept, daemon=True).start()
-    sys.stdin.read()
+@contextmanager
+def started(*command: str) -> Iterator[str]:
+    """A helper process, and the line that it says when it is ready; it ends with its stdin."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdin and child.stdout
+    line = child.stdout.readline().strip()
+    try:
+        yield line
+    finally:
+        child.stdin.close()
+        child.wait()
+        child.stdout.close()
+
+
+@contextmanager
+def api_server(delay: float = 0.0) -> Iterator[dict[str, str]]:
+    """The environment in which a client finds the server. `delay`: seconds that a round trip to it takes."""
+    with tempfile.TemporaryDirectory() as directory, started("bench.server", directory):
+        config = Path(directory, "kubeconfig")
+        env = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": directory,
+            "KUBECONFIG": str(config),
+            "PYTHONPATH": str(ROOT),
+        }
+        if not delay:
+            yield env
+            return
+        cluster = json.loads(config.read_text())["clusters"][0]["cluster"]
+        port = cluster["server"].rpartition(":")[2]
+        with started("bench.delay", port, str(delay / 2)) as slow:
+            write_kubeconfig(config, int(slow), cluster["certificate-authority-data"])
+            yield env
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ came from, what to do; the command line prints them above the error itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+
+from rawkube._typing import Any
 
 
 class RawkubeError(Exception):

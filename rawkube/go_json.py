@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.gotext import go_quote
 
 _SPACE = re.compile(rb"[ \t\r\n]*")

@@ -11,8 +11,8 @@ k8s.io/cli-runtime (`resource.Builder`), kubectl 1.37.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import UsageError
 from rawkube.gotext import go_quote
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from rawkube._typing import NamedTuple
 from rawkube.api.client import ApiClient
 from rawkube.api.discovery_documents import (
     ACCEPT,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.resource import Resource
 from rawkube.api.status import status_error
 from rawkube.errors import DecodeError, StatusError

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube._version import user_agent
 from rawkube.errors import ConfigError, TransportError
 from rawkube.gotext import go_quote

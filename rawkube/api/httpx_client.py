@@ -11,10 +11,10 @@ another origin is refused before anything is sent, so no credential can go astra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import httpx
 
+from rawkube._typing import Any
 from rawkube._version import user_agent
 from rawkube.api.client import ApiClient
 from rawkube.api.connect import connect

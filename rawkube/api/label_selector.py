@@ -8,8 +8,8 @@ Tokens, order of the checks and texts are those of `labels.Parse` (k8s.io/apimac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.selectors import SelectorError, check_key, check_value, invalid
 from rawkube.gotext import int64
 

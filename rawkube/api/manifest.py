@@ -12,8 +12,8 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.objects import Object, metadata_of
 from rawkube.errors import UsageError
 from rawkube.gotext import go_quote, one_line

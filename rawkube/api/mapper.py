@@ -7,8 +7,8 @@ other word, and when it turns out not to have what the table says (`after_not_fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import EmptyName, check_across_namespaces, parse_arguments
 from rawkube.api.builtin import lookup
 from rawkube.api.client import ApiClient

@@ -8,8 +8,8 @@ kinds (`podlist`) are no words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.discovery_documents import Group
 from rawkube.api.resource import Resource
 from rawkube.errors import UsageError

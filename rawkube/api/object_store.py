@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.objects import Object, metadata_of
 
 INITIAL, RELIST, WATCH = "initial", "relist", "watch"

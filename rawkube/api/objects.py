@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from math import inf
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import DecodeError
 from rawkube.gotext import one_line
 

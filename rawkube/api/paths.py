@@ -6,7 +6,8 @@ By hand because `urllib.parse` takes longer to import than a request takes to en
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+from rawkube._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rawkube.api.resource import Resource

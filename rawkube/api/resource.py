@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from rawkube._typing import NamedTuple
 
 
 class Resource(NamedTuple):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+
+from rawkube._typing import Any, NamedTuple
 
 Value = Any  # what JSON can hold
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import StatusError
 from rawkube.gotext import SPACE, go_quote
 

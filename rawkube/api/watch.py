@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from rawkube._typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from rawkube.errors import DecodeError
 from rawkube.gotext import one_line
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
+from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.api.discovery import Catalogue, Discovery
 from rawkube.api.discovery_documents import is_stale
 from rawkube.api.mapping import Names

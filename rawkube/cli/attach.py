@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import Wanted
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient

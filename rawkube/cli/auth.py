@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, Any, NamedTuple
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object
 from rawkube.api.paths import resource_path

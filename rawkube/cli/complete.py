@@ -9,8 +9,8 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.cli.completing import FILES, Ask, Plan, fitting, plan
 from rawkube.errors import UsageError
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.builtin import RESOURCES, lookup
 from rawkube.cli.command import Command
 from rawkube.cli.commands import children, find_command

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.cli.columns import columns
 from rawkube.cli.command import PROGRAM
 from rawkube.cli.flags import Parsed

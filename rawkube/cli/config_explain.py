@@ -6,8 +6,8 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.cli.columns import columns
 from rawkube.cli.connection import overrides
 from rawkube.cli.flags import Parsed

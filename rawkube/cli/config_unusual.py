@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import Found, executables, plugin_policy, server_url

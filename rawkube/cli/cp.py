@@ -7,8 +7,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import Wanted
 from rawkube.api.client import ApiClient
 from rawkube.cli.output import Output, die_of

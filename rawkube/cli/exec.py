@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.client import ApiClient
 from rawkube.cli.output import Output
 from rawkube.cli.sessions import STDIN, STDOUT, Run, check_stdin_end, offered_protocols, open_standard_streams

@@ -7,8 +7,8 @@ import select
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import Wanted
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient

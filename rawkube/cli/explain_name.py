@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
 
+from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.api.mapper import Explained, Mapper
 from rawkube.api.mapping import no_such_type, wants
 from rawkube.errors import UsageError

@@ -8,8 +8,8 @@ abbreviated, and may be written with `_` for `-`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.duration import parse_duration
 from rawkube.errors import UsageError
 from rawkube.gotext import go_quote, one_line

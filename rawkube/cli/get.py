@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.mapper import Mapper

@@ -6,8 +6,8 @@ A form keeps no more of an answer than it will print, so that a long list does n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.pages import JSON, TABLE
 from rawkube.api.resource import Resource

@@ -6,8 +6,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rawkube._typing import TYPE_CHECKING, Any, BinaryIO
 from rawkube.cli import inspect_files
 from rawkube.cli.flags import Parsed
 from rawkube.cli.output import Output, die_of

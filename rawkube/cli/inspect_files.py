@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
 
+from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.cli.output import Output
 from rawkube.errors import UsageError
 from rawkube.gotext import one_line

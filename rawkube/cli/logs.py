@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.client import ApiClient
 from rawkube.cli.go_time import parse_rfc3339
 from rawkube.cli.output import Output

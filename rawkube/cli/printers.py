@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from json.encoder import encode_basestring
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.objects import Object
 from rawkube.api.resource import Resource
 from rawkube.cli.numbers import json_number

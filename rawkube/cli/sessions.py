@@ -7,8 +7,8 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
 
+from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.paths import resource_path

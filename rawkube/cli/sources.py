@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
 from rawkube.errors import RawkubeError, UsageError

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.objects import Object, metadata_of
 from rawkube.cli.numbers import general_number
 from rawkube.cli.text import escape

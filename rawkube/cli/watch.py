@@ -10,8 +10,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.departed import departure

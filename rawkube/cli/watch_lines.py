@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.changes import ABSENT, CLOCKWORK, NOISE, Change, changes, one_line_of
 from rawkube.api.departed import LEFT, UNKNOWN, Departure
 from rawkube.api.object_store import INITIAL, RELIST, Seen

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key, lru_cache
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.cli.numbers import yaml_number
 from rawkube.kubeconfig.yaml_scalars import plain
 

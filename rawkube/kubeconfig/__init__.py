@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rawkube.kubeconfig.access import Access, Overrides

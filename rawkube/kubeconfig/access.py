@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.text import place
 

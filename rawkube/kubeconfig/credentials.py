@@ -9,8 +9,8 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConfigError, CredentialError
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.access import Access, Origin

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.kubeconfig.yaml_scalars import TAG, ScalarError, key, plain, tagged
 
 MAX_DEPTH = 500

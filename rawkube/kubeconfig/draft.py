@@ -3,8 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from rawkube._typing import Any
 from rawkube.kubeconfig.access import Access, Origin, Overrides
 from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Entry

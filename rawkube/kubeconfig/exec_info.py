@@ -6,8 +6,7 @@ client.authentication.k8s.io; KEP-541 (external credential providers), KEP-2718 
 
 from __future__ import annotations
 
-from typing import Any
-
+from rawkube._typing import Any
 from rawkube.go_json import encode
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.access import Access, ExecConfig

@@ -7,8 +7,8 @@ words. No text here repeats what the plugin printed, but for names of kinds and 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.go_json import syntax_error
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.document import DocumentError, parse

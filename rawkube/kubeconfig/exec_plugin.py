@@ -11,9 +11,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.duration import format_duration
 from rawkube.errors import ConfigError, CredentialError
 from rawkube.go_json import encode

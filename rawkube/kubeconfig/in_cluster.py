@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.files import Unreadable, read

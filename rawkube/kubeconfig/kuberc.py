@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import PreferencesError
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.files import Unreadable, read

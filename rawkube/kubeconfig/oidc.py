@@ -11,8 +11,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import ConfigError, TransportError
 from rawkube.go_json import syntax_error
 from rawkube.gotext import go_quote, one_line

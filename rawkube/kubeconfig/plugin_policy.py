@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.gotext import go_quote
 
 _path = os.path  # pathlib imports urllib, which every start of a command would pay for

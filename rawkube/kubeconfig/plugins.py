@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.access import ExecConfig

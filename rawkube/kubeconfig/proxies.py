@@ -7,8 +7,8 @@ host is this machine. `ALL_PROXY` means nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig.server_url import ServerURL

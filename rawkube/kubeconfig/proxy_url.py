@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.server_url import host_port

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.yaml_scalars import Binary
 

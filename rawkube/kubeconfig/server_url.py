@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from rawkube._typing import NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote
 

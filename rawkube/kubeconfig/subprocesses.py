@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO
 
+from rawkube._typing import IO
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.signals import Deferred, FatalSignals, in_main_thread
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.gotext import go_quote
 
 LAYOUT = "2006-01-02T15:04:05Z07:00"

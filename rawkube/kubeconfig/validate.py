@@ -6,8 +6,8 @@ Conditions, order and texts are clientcmd's (validateAuthInfo, validateClusterIn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.draft import Draft

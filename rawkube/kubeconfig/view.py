@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.load import Config, Entry

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from rawkube._typing import NamedTuple
 from rawkube.api.label_selector import Requirement, labels_match, parse_labels
 from rawkube.observe.derive import Keep
 from rawkube.observe.selectors import fields_match, knows_fields, parse_fields, pinned_name

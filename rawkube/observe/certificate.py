@@ -10,8 +10,8 @@ import datetime
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import RawkubeError
 
 if TYPE_CHECKING:

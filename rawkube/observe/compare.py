@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.gotext import one_line
 from rawkube.observe.compared import Compared
 from rawkube.observe.conversation import CLIENT, SERVER

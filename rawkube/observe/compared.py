@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
 from urllib.parse import parse_qsl
 
+from rawkube._typing import Any
 from rawkube.observe.conversation import CLIENT, SERVER, Happening
 from rawkube.observe.messages import KEPT
 from rawkube.observe.story import Exchange, Story

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.observe import derive
 from rawkube.observe.accept import accepts_encoding
 from rawkube.observe.ask import ask_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.observe.exchanges import COMPLETE, OPEN, Answer, Chunk, Exchange
 
 JSONObject = dict[str, Any]

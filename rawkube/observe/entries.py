@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.observe.conversation import CLIENT, Happening
 
 Headers = Sequence[tuple[str, str]]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 import h11
 
+from rawkube._typing import NamedTuple
 from rawkube.observe.recording import Piece
 
 MAX_HEAD = 1024 * 1024

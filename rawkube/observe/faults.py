@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+
+from rawkube._typing import NamedTuple
 
 CLOSE = "close"  # the connection is closed in an orderly way
 RESET = "reset"  # the connection is reset

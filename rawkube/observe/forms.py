@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.observe import accept, derive
 from rawkube.observe.ask import Ask
 from rawkube.observe.exchanges import Answer, Exchange

@@ -12,9 +12,9 @@ from __future__ import annotations
 import base64
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
 from urllib.parse import parse_qsl, quote
 
+from rawkube._typing import Any
 from rawkube._version import __version__
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CLIENT, Happening

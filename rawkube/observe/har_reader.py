@@ -11,9 +11,9 @@ import binascii
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import RecordingError
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CLIENT, SERVER, Conversation, Happening

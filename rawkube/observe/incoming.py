@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 import h11
 
+from rawkube._typing import NamedTuple
 from rawkube.observe.exchanges import Headers, head_of
 from rawkube.observe.link import Link
 

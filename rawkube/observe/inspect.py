@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Self
 
+from rawkube._typing import BinaryIO, Self
 from rawkube.errors import RecordingError
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CLIENT, Conversation, Happening

@@ -16,9 +16,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
+from rawkube._typing import NamedTuple
 from rawkube.gotext import one_line
 from rawkube.observe import accept, derive, upgrades
 from rawkube.observe.ask import (

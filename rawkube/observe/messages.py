@@ -5,8 +5,7 @@ For looking on: nothing is refused. Of a payload only the beginning is kept.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from rawkube._typing import NamedTuple
 from rawkube.wire.frame_header import lacking, masking_key, payload_length
 
 KEPT = 64 * 1024

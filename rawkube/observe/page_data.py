@@ -16,8 +16,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CHANNELS, Happening
 from rawkube.observe.entries import Body, Entries, Entry

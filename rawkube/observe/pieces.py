@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.observe import derive
 from rawkube.observe.exchanges import Answer, Chunk
 

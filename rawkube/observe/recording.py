@@ -19,8 +19,8 @@ import json
 import os
 from collections.abc import Iterator
 from types import TracebackType
-from typing import IO, Any, NamedTuple, Protocol, Self
 
+from rawkube._typing import IO, Any, NamedTuple, Protocol, Self
 from rawkube.errors import RecordingError
 from rawkube.gotext import one_line
 

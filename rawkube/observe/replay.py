@@ -22,10 +22,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self
 
 import h11
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple, Self
 from rawkube.errors import RecordingError, TransportError
 from rawkube.gotext import one_line
 from rawkube.observe import derive

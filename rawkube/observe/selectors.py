@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.label_selector import Requirement
 
 _FIELD = re.compile(r"([^=!\\]+)(==|!=|=)((?:[^\\,=]|\\[\\,=])*)")

@@ -11,8 +11,8 @@ until the client ends it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.observe.exchanges import CLOSED, OPEN, RESET, Chunk, Exchange
 from rawkube.observe.frames import ClientFrames, Counts, ServerFrames, close_frame, pong_frame
 from rawkube.observe.recording import Piece

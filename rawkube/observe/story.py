@@ -13,8 +13,8 @@ import base64
 import json
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import UsageError
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CHANNELS, CLIENT, Happening, is_watch

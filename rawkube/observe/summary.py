@@ -8,8 +8,8 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CLIENT, SERVER, Happening
 from rawkube.observe.story import Exchange

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.gotext import one_line
 from rawkube.observe.conversation import CLIENT, Conversation, Happening
 from rawkube.observe.levels import DEFAULT_LEVEL, LEVELS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.arguments import Wanted, check_name
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient

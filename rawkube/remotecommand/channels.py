@@ -1,6 +1,6 @@
 """The channel protocol of `exec` and `attach` over WebSocket: bytes in, events out; actions in, bytes out. Pure.
 
-It begins behind the handshake (`101 Switching Protocols`). wsproto reads and writes the frames (RFC 6455); the
+It begins behind the handshake (`101 Switching Protocols`). wire/frames.py reads and writes the frames (RFC 6455); the
 channel, which belongs to a message and not to a frame, the texts of gorilla/websocket and client-go 1.37, and
 what counts as the end are here.
 
@@ -19,14 +19,26 @@ from __future__ import annotations
 
 import binascii
 from collections import deque
-from typing import NamedTuple
 
-from wsproto.frame_protocol import Frame, FrameDecoder, FrameProtocol, Opcode, ParseFailed
-
+from rawkube._typing import NamedTuple
 from rawkube.errors import RawkubeError
 from rawkube.gotext import one_line
 from rawkube.remotecommand.protocols import ERROR, HALF_CLOSE, RESIZE, STDERR, STDIN, STDOUT, Protocol
 from rawkube.remotecommand.result import NoStatus, Result, decode, holds_status, interrupted
+from rawkube.wire.frames import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    PING,
+    PONG,
+    TEXT,
+    FrameReader,
+    Malformed,
+    Piece,
+    encode,
+    encode_close,
+    encode_control,
+)
 
 MAX_ERROR = 1024 * 1024
 
@@ -36,9 +48,6 @@ _MAX_OWED = 64
 _MAX_LOOKS = 64
 _NOT_YET = -1
 _BETWEEN = "next reader: "
-# Members of an enum are slow to reach.
-_CONTINUATION, _TEXT, _CLOSE, _PING = Opcode.CONTINUATION, Opcode.TEXT, Opcode.CLOSE, Opcode.PING
-_BINARY = Opcode.BINARY
 
 
 class NoHalfClose(RawkubeError):
@@ -110,8 +119,7 @@ class Channels:
         self.protocol = protocol
         self.closed = False
         self._outputs = (STDOUT,) if tty else (STDOUT, STDERR)
-        self._decoder = FrameDecoder(client=True)
-        self._encoder = FrameProtocol(client=True, extensions=[])
+        self._reader = FrameReader()
         self._owed: deque[bytes] = deque(maxlen=_MAX_OWED)
         self._message_open = False
         self._channel = _NOT_YET
@@ -132,18 +140,18 @@ class Channels:
         events: list[Event] = []
         if self.closed:
             return events
-        decoder = self._decoder
-        decoder.receive_bytes(data)
+        reader = self._reader
+        reader.feed(data)
         try:
-            while not self.closed and (frame := decoder.process_buffer()) is not None:
-                if frame.opcode >= _CLOSE:
-                    self._control(frame, events)
+            while not self.closed and (piece := reader.next()) is not None:
+                if piece.opcode >= CLOSE:
+                    self._control(piece, events)
                 else:
-                    self._data(frame, events)
+                    self._data(piece, events)
         except _Broken as error:
             self._violation(str(error), error.code, events)
-        except ParseFailed:
-            text = header_error(bytes(decoder.buffer.buffer[:2]), message_open=self._message_open)
+        except Malformed as error:
+            text = header_error(error.header, message_open=self._message_open)
             self._violation(f"websocket: {text}", 1002, events)
         return events
 
@@ -209,7 +217,7 @@ class Channels:
 
     def ping(self, payload: bytes = b"") -> bytes:
         """Ask for a sign of life; at most 125 bytes (ValueError)."""
-        return b"" if self._silent else bytes(self._encoder.ping(payload))
+        return b"" if self._silent else encode_control(PING, payload)
 
     def close(self, code: int = 1000, reason: str = "") -> bytes:
         """The close frame, once, behind what is owed. What still comes in is passed on until Closed.
@@ -219,7 +227,7 @@ class Channels:
         if self._silent:
             return b""
         self._close_sent = code
-        return self.data_to_send() + bytes(self._encoder.close(code, reason))
+        return self.data_to_send() + encode_close(code, reason)
 
     def data_to_send(self) -> bytes:
         """What the protocol itself owes the server by now (pongs, the answer to a close), once."""
@@ -236,19 +244,17 @@ class Channels:
         if self._silent:
             return b""
         if self.protocol.base64:
-            text = f"{channel}{binascii.b2a_base64(payload, newline=False).decode()}"
-            return bytes(self._encoder.send_data(text))
-        return bytes(self._encoder.send_data(bytes((channel,)) + payload))
+            return encode(TEXT, b"%d" % channel + binascii.b2a_base64(payload, newline=False))
+        return encode(BINARY, bytes((channel,)) + payload)
 
     # --- frames --------------------------------------------------------------------------------------------
 
-    def _data(self, frame: Frame, events: list[Event]) -> None:
-        """A piece of a data frame: wsproto hands it out as it came."""
+    def _data(self, piece: Piece, events: list[Event]) -> None:
         # Later pieces of a frame come as continuations, too; within a message those say nothing new.
-        if frame.opcode is not _CONTINUATION or not self._message_open:
-            self._begin_message(frame.opcode)
-        payload = _bytes(frame)
-        last = frame.frame_finished and frame.message_finished
+        if piece.opcode != CONTINUATION or not self._message_open:
+            self._begin_message(piece.opcode)
+        payload = piece.payload
+        last = piece.frame_end and piece.fin
         self._message_open = not last
         if self._channel < 0:
             if not payload:
@@ -259,20 +265,26 @@ class Channels:
             payload = payload[1:]
         self._piece(self._channel, payload, last, events)
 
-    def _begin_message(self, opcode: Opcode) -> None:
-        if opcode is _CONTINUATION:
+    def _begin_message(self, opcode: int) -> None:
+        if opcode == CONTINUATION:
             raise _Broken("websocket: continuation after FIN", 1002)
         if self._message_open:
             raise _Broken("websocket: data before FIN", 1002)
-        if opcode is not (_TEXT if self.protocol.base64 else _BINARY):
-            raise _Broken(f"unexpected message type: {int(opcode)}")
+        if opcode != (TEXT if self.protocol.base64 else BINARY):
+            raise _Broken(f"unexpected message type: {opcode}")
         self._channel = _NOT_YET
         self._base64 = _Base64() if self.protocol.base64 else self._base64
 
     def _piece(self, channel: int, payload: bytes, last: bool, events: list[Event]) -> None:
         known = channel in self._outputs or channel == ERROR
         if known and self.protocol.base64:
-            payload = self._base64.decode(payload, last, channel)
+            payload = self._base64.decode(payload, last)
+        self._decoded(channel, payload, events)
+        if self._base64.illegal:
+            raise _Broken(f"illegal base64 data on channel {channel}")
+
+    def _decoded(self, channel: int, payload: bytes, events: list[Event]) -> None:
+        known = channel in self._outputs or channel == ERROR
         if not payload:
             return
         if channel in self._outputs:
@@ -284,36 +296,34 @@ class Channels:
         else:
             self._error += payload
 
-    def _control(self, frame: Frame, events: list[Event]) -> None:
-        payload = _bytes(frame)  # whole: wsproto waits for the end of a control frame
-        if frame.opcode is _CLOSE:
-            self._closing(payload, events)
-        elif frame.opcode is _PING:
+    def _control(self, frame: Piece, events: list[Event]) -> None:
+        if frame.opcode == CLOSE:
+            self._closing(frame.payload, events)
+        elif frame.opcode == PING:
             if not self._silent:
-                self._owed.append(bytes(self._encoder.pong(payload)))
-            events.append(Ping(payload))
+                self._owed.append(encode_control(PONG, frame.payload))
+            events.append(Ping(frame.payload))
         else:
-            events.append(Pong(payload))
+            events.append(Pong(frame.payload))
 
     def _closing(self, payload: bytes, events: list[Event]) -> None:
         code, reason = close_payload(payload)
         if not self._close_sent:
-            self._owed.append(bytes(self._encoder.close(None if code == 1005 else code)))
+            self._owed.append(encode_close(None if code == 1005 else code))
         place = self._place()
         self._finish(code, "" if code == 1000 and place == _BETWEEN else place + close_text(code, reason))
         events.append(Closed(code, reason))
 
     def _violation(self, text: str, code: int, events: list[Event]) -> None:
         if code and not self._close_sent:
-            self._owed.append(bytes(self._encoder.close(code, text.removeprefix("websocket: "))))
+            self._owed.append(encode_close(code, text.removeprefix("websocket: ")))
         self._finish(code or 1006, self._place() + text if text.startswith("websocket: ") else text)
         events.append(Violation(text))
 
     def _place(self) -> str:
         """What client-go was reading, as its errors begin."""
         if not self._message_open:
-            header = self._decoder.header
-            return "read stream id: " if header and header.opcode in (_TEXT, _BINARY) else _BETWEEN
+            return "read stream id: " if self._reader.opcode in (TEXT, BINARY) else _BETWEEN
         if self._channel < 0:
             return "read stream id: "
         return "read message: " if self._channel in self._outputs or self._channel == ERROR else _BETWEEN
@@ -325,32 +335,44 @@ class Channels:
         self._end = end
 
 
-def _bytes(frame: Frame) -> bytes:
-    """The payload: bytes (no copy) or a bytearray, by the version of wsproto; text is its message layer's."""
-    return bytes(frame.payload)  # type: ignore[arg-type]
-
-
 class _Base64:
-    """The base64 of one message, in pieces."""
+    """The base64 of one message, in pieces. `illegal`: what came last is none."""
 
-    __slots__ = ("_padded", "_rest")
+    __slots__ = ("_padded", "_rest", "illegal")
 
     def __init__(self) -> None:
         self._rest = b""
         self._padded = False
+        self.illegal = False
 
-    def decode(self, data: bytes, last: bool, channel: int) -> bytes:
-        """What can be decoded by now, in whole groups of four characters. Raises _Broken."""
+    def decode(self, data: bytes, last: bool) -> bytes:
+        """What can be decoded by now, in whole groups of four characters: up to the first illegal one."""
         data = self._rest + data
         whole = len(data) - len(data) % 4
         self._rest = data[whole:]
+        if self._padded and data:
+            self.illegal = True
+            return b""
+        self._padded = data[:whole].endswith(b"=")
+        self.illegal = last and bool(self._rest)
         try:
-            if (self._padded and data) or (last and self._rest):
-                raise binascii.Error
-            self._padded = data[:whole].endswith(b"=")
             return binascii.a2b_base64(data[:whole], strict_mode=True) if whole else b""
         except binascii.Error:
-            raise _Broken(f"illegal base64 data on channel {channel}") from None
+            self.illegal = True
+            return _legal(data[:whole])
+
+
+def _legal(data: bytes) -> bytes:
+    """What the groups before the first illegal one hold: so much came out if the socket had cut there."""
+    found = b""
+    for at in range(0, len(data), 4):
+        try:
+            found += binascii.a2b_base64(data[at : at + 4], strict_mode=True)
+        except binascii.Error:
+            break
+        if data[at + 3] == 0x3D:  # nothing may follow padding
+            break
+    return found
 
 
 def header_error(header: bytes, *, message_open: bool) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import RawkubeError, TransportError, WaitTimeout
 from rawkube.gotext import go_quote
 from rawkube.remotecommand import copy_names as names

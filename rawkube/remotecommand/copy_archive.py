@@ -7,8 +7,8 @@ Here each of these is an error, and says which it is: an archive that stops too 
 from __future__ import annotations
 
 import tarfile
-from typing import Any, Protocol
 
+from rawkube._typing import Any, Protocol
 from rawkube.errors import RawkubeError
 from rawkube.gotext import go_quote, one_line
 

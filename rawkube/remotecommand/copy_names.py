@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import RawkubeError, UsageError
 from rawkube.gotext import go_quote
 

@@ -16,8 +16,8 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple, Protocol
 
+from rawkube._typing import IO, Any, NamedTuple, Protocol
 from rawkube.gotext import one_line
 from rawkube.remotecommand.copy_report import Report, quoted
 

@@ -15,8 +15,8 @@ import hashlib
 import os
 import stat
 import tarfile
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import RawkubeError
 from rawkube.gotext import one_line
 from rawkube.remotecommand.copy_archive import PIECE, UNREADABLE, ArchiveCut, Readable, Reader, Source, extents

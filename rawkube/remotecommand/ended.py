@@ -7,8 +7,8 @@ A container that is restarted has the same name and another ID, so the ID of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.gotext import one_line
 
 Object = Mapping[str, Any]

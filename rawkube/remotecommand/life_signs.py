@@ -5,7 +5,7 @@ Points in time come in (seconds of one clock), what is due comes out.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from rawkube._typing import NamedTuple
 
 CLOSING = 2.0
 """Seconds that the answer to this side's close may take."""

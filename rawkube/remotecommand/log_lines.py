@@ -8,7 +8,7 @@ second comes again, and `Position` knows it by its timestamps.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from rawkube._typing import NamedTuple
 
 LONGEST = 256 * 1024
 """How much of a line is kept until its end has come, in bytes: of a longer one this much is passed on before."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.arguments import check_name
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient

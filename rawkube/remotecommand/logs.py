@@ -9,8 +9,9 @@ what was shown already is left out (`log_lines.Position`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from rawkube._typing import NamedTuple
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object

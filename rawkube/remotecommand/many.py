@@ -10,8 +10,8 @@ import queue
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.client import ApiClient
 from rawkube.errors import RawkubeError, WaitTimeout
 from rawkube.gotext import one_line

@@ -8,8 +8,8 @@ The order of pods is that of kubectl 1.37 (`podutils.ActivePods`, reversed), the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.objects import Object
 from rawkube.errors import RawkubeError
 from rawkube.gotext import go_quote, one_line

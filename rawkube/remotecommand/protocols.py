@@ -7,7 +7,7 @@ k8s.io/apiserver (`wsstream`); v5 is described in KEP-4006.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from rawkube._typing import NamedTuple
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 # v5: a message on this channel names, in its one byte of payload, a channel that gets no more data.

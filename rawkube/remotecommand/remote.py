@@ -19,8 +19,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Self
 
+from rawkube._typing import Self
 from rawkube.api.upgrade import Upgraded
 from rawkube.duration import format_duration
 from rawkube.errors import RawkubeError, TransportError, WaitTimeout

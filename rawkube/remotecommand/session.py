@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import TransportError
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output, Ping, Pong, Violation
 from rawkube.remotecommand.life_signs import CLOSING, GRACE, SIGN_OF_LIFE, SILENCE, UNANSWERED, LifeSigns, Timing
@@ -76,6 +76,7 @@ class Session:
         self._stdin_open = local.stdin is not None
         self._outputs = {STDOUT: Writer(local.stdout)}
         self._stderr = Writer(local.stderr)
+        self._writers = (*self._outputs.values(), self._stderr)
         self._wakeup = Wakeup()
         self._woken = clock()
         self._life = LifeSigns(timing, self._woken)
@@ -91,13 +92,13 @@ class Session:
         """
         try:
             self._start()
-            with self._wakeup, _selector() as selector:
+            with self._wakeup, select_files() as selector:
                 while not self._channels.closed:
                     self._wait(selector)
                 self._send_rest()
                 self._drain_outputs(selector)
         finally:
-            for writer in self._writers():
+            for writer in self._writers:
                 writer.close()
         return self._channels.result()
 
@@ -144,10 +145,7 @@ class Session:
     @property
     def _stalled(self) -> bool:
         """Whether some output is not taken: then the socket is not read."""
-        return any(writer.waiting for writer in self._writers())
-
-    def _writers(self) -> list[Writer]:
-        return [*self._outputs.values(), self._stderr]
+        return any(writer.waiting for writer in self._writers)
 
     def _wanted(self) -> dict[int, int]:
         wanted = self._wanted_by_outputs()
@@ -161,7 +159,7 @@ class Session:
         return wanted
 
     def _wanted_by_outputs(self) -> dict[int, int]:
-        wanted = {writer.fileno(): selectors.EVENT_WRITE for writer in self._writers() if writer.waiting}
+        wanted = {writer.fileno(): selectors.EVENT_WRITE for writer in self._writers if writer.waiting}
         if self._wakeup.fileno() >= 0:
             wanted[self._wakeup.fileno()] = selectors.EVENT_READ
         return wanted
@@ -189,7 +187,7 @@ class Session:
 
     def _take(self, events: list[Event]) -> None:
         told = not events  # a part of a message
-        for event in events:
+        for event in _joined(events):
             if type(event) is Output:
                 self._writer_of(event.channel).write(event.data)
             elif isinstance(event, Closed | Violation):
@@ -238,16 +236,24 @@ class Session:
     def _read_stdin(self) -> None:
         assert self._local.stdin is not None
         try:
-            data = os.read(self._local.stdin, STDIN_PIECE)
+            data = os.read(self._local.stdin, _READ)
         except BlockingIOError:
             return
         except OSError:  # closed, or a terminal that is not ours any more
             data = b""
         if data:
-            self._queue(self._channels.stdin(data))
+            self._queue_stdin(data)
         else:
             self._stdin_ended()
         self._flush()
+
+    def _queue_stdin(self, data: bytes) -> None:
+        messages: list[bytes] = []
+        try:
+            for at in range(0, len(data), STDIN_PIECE):
+                messages.append(self._channels.stdin(data[at : at + STDIN_PIECE]))
+        finally:  # the keys that leave a session raise
+            self._queue(b"".join(messages))
 
     def _stdin_ended(self) -> None:
         self._stdin_open = False
@@ -263,7 +269,7 @@ class Session:
             self._queue(self._channels.resize(*size))
 
     def _write_outputs(self, ready: dict[int, int]) -> None:
-        for writer in self._writers():
+        for writer in self._writers:
             if writer.waiting and writer.fileno() in ready:
                 writer.flush()
 
@@ -295,6 +301,29 @@ class Session:
             self._queue(self._channels.close(1000))
 
 
+def _joined(events: list[Event]) -> list[Event]:
+    """Pieces of one channel that follow each other, in one: a write for all of them."""
+    if len(events) < 2:
+        return events
+    joined: list[Event] = []
+    pieces: list[bytes] = []
+    channel = 0
+    for event in events:
+        if type(event) is Output and event.channel == channel:
+            pieces.append(event.data)
+            continue
+        if pieces:
+            joined.append(Output(channel, b"".join(pieces)))
+        pieces, channel = [], 0
+        if type(event) is Output:
+            pieces, channel = [event.data], event.channel
+        else:
+            joined.append(event)
+    if pieces:
+        joined.append(Output(channel, b"".join(pieces)))
+    return joined
+
+
 class _Undisturbed:
     """The signals that end a session wait until its block is done: how much was sent must not be forgotten."""
 
@@ -309,7 +338,8 @@ class _Undisturbed:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
 
 
-def _selector() -> selectors.BaseSelector:
+def select_files() -> selectors.BaseSelector:
+    """A selector that takes regular files and terminals too, where the system has one."""
     # poll() takes regular files and /dev/null, which epoll() refuses; on macOS it refuses terminals.
     if sys.platform == "linux" and hasattr(selectors, "PollSelector"):
         return selectors.PollSelector()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
 
+from rawkube._typing import Any, cast
 from rawkube.remotecommand.session import STDIN_PIECE
 
 # For how long, in seconds, small pieces are collected for one message; how many go alone first; how often

@@ -11,8 +11,8 @@ that the connection of the last one is idle there when the session asks for its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient

@@ -14,7 +14,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterable
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple, Self
+
+from rawkube._typing import Any, NamedTuple, Self
 
 STOPPING: tuple[int, ...] = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+
+from rawkube._typing import NamedTuple
 
 # A type a row (longer ones go on in lines that begin with spaces): its name, its fields. A field is
 #     name[!][:type]       `!`: written though it is empty (no `omitempty`); without a type it is a string.

@@ -7,8 +7,8 @@ ControllerRevisions, whose `data` is a strategic merge patch of the workload. Or
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.objects import Object, metadata_of
 from rawkube.errors import RolloutFailed
 from rawkube.gotext import int64

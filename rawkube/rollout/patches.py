@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.objects import Object, metadata_of
 from rawkube.errors import RolloutFailed
 from rawkube.rollout.history import without_hash

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.objects import Object
 from rawkube.api.paths import escape_segment
 from rawkube.api.selectors import SelectorError, from_label_selector

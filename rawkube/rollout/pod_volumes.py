@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.objects import Object
 from rawkube.rollout import quantity
 from rawkube.rollout.prefix_writer import PrefixWriter, write_annotations, write_map

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from rawkube._typing import Any
 
 LONGEST = 140
 """How many bytes of an annotation's line are shown."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.builtin import known
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object, metadata_of

@@ -9,8 +9,8 @@ spec (`observedGeneration`), except the revision of a Deployment, which is an an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import RolloutFailed
 from rawkube.gotext import go_quote, int64
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.api.objects import Object
 from rawkube.errors import RolloutFailed
 from rawkube.rollout import quantity

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource

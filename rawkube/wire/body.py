@@ -5,8 +5,7 @@ Opens nothing. Output comes in bounded pieces, whatever the input expands to.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ProtocolError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import selectors
 import socket
 import threading
 import time
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.errors import ConnectError, ConnectionRefused, ResolveError, TransportError
 from rawkube.gotext import one_line
 from rawkube.wire.stream import address_text

@@ -1,20 +1,19 @@
 """One HTTP/1.1 connection: a request, its answer's head, its body as it comes, an upgrade.
 
-The protocol itself (RFC 9112) is h11's. This adds time limits, bounds, content codings, and the tap.
+The protocol itself (RFC 9112) is http1.py's. This adds time limits, bounds, content codings, and the tap.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
-import h11
-
+from rawkube._typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 from rawkube.errors import ConnectionLost, ProtocolError, TransportError
 from rawkube.wire.body import inflater
 from rawkube.wire.deadline import READING_BODY, end_of, exceeded
 from rawkube.wire.dial import Timeouts
+from rawkube.wire.http1 import Cut, Data, Head, Invalid, Malformed, Reader, encode
 
 if TYPE_CHECKING:
     from rawkube.wire.body import Inflater
@@ -72,7 +71,7 @@ class Connection:
         self._by_proxy = by_proxy
         self._tap = tap
         self._released = released
-        self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
+        self._reader = Reader(HEAD_LIMIT)
         self._busy = False
         self._broken: ConnectionLost | None = None  # while sending
         self._eof = False
@@ -143,7 +142,7 @@ class Connection:
         response = Response(self, head, timeouts.silence, deadline)
         if self._tap is not None:
             self._tell_response(response)
-        if request.method == "HEAD" or head.status_code in (204, 304) or response.header("content-length") == "0":
+        if request.method == "HEAD" or head.status in (204, 304) or response.header("content-length") == "0":
             response._pull()  # nothing can come: the connection is free at once
         return response
 
@@ -162,17 +161,11 @@ class Connection:
         if has_body and not names & {"content-length", "transfer-encoding"}:
             pairs.append(("Content-Length", str(len(request.body))))
         try:
-            raw = [(name.encode("ascii"), value.encode("utf-8")) for name, value in pairs]
-            message = h11.Request(method=request.method, target=target, headers=raw)
-        except (h11.LocalProtocolError, UnicodeError):
-            # The cause names the value, which may be a secret: it is not passed on.
-            raise ProtocolError(_invalid(request, pairs), server=self._server) from None
-        head = self._h11.send(message)
-        body = self._h11.send(h11.Data(data=request.body)) if request.body else b""
-        end = self._h11.send(h11.EndOfMessage())
-        if len(body) <= _ONE_WRITE:
-            return [head + body + end], pairs
-        return [head, body, end], pairs
+            head, body = encode(request.method, target, pairs, request.body)
+        except Invalid as error:
+            raise ProtocolError(str(error), server=self._server) from None
+        self._reader.expect(request.method, pairs)
+        return [head + body] if len(body) <= _ONE_WRITE else [head, body], pairs
 
     def _send(self, pieces: list[bytes], limit: float, deadline: float | None) -> ConnectionLost | None:
         """Send all pieces. A connection lost meanwhile is no error yet: an answer may have come before."""
@@ -186,16 +179,14 @@ class Connection:
                 return error
         return None
 
-    def _read_head(self, end: float, deadline: float | None) -> h11.Response | h11.InformationalResponse:
+    def _read_head(self, end: float, deadline: float | None) -> Head:
         """The head of the final answer, or of a 101."""
         got, first = 0, b""
         while True:
-            event = self._next_event(first)
-            if isinstance(event, h11.Response):
-                return event
-            if isinstance(event, h11.InformationalResponse):
-                if event.status_code == 101:
-                    return event
+            head = self._next_event(first)
+            if isinstance(head, Head):
+                if head.status >= 200 or head.status == 101:
+                    return head
                 continue  # 100, 102, 103: the final answer follows (RFC 9110, section 15.2)
             data = self._read_for_head(min(_HEAD_READ, HEAD_LIMIT + 1 - got), bool(got), end, deadline)
             got += len(data)
@@ -205,7 +196,7 @@ class Connection:
                 raise ProtocolError(text, server=self._server)
             if not first.startswith(b"HTTP/"[: len(first)]):
                 raise ProtocolError(_no_http(first), server=self._server)
-            self._h11.receive_data(data)
+            self._reader.feed(data)
 
     def _read_for_head(self, limit: int, answered: bool, end: float, deadline: float | None) -> bytes:
         try:
@@ -222,21 +213,21 @@ class Connection:
 
     def _next_event(self, first: bytes = b"") -> object:
         try:
-            return self._h11.next_event()
-        except h11.RemoteProtocolError as error:
-            if self._eof:  # what had come before was taken, so the end itself is what is wrong
-                raise ConnectionLost("unexpected EOF", answered=True, server=self._server) from None
+            return self._reader.next()
+        except Cut:
+            raise ConnectionLost("unexpected EOF", answered=True, server=self._server) from None
+        except Malformed as error:
             raise ProtocolError(_malformed(error, first), server=self._server) from None
 
     # The body; called by Response
 
-    def _next_data(self, silence: float, deadline: float | None) -> h11.Data | None:
-        """The next piece of the body as h11 has it, None at its end."""
+    def _next_data(self, silence: float, deadline: float | None) -> Data | None:
+        """The next piece of the body as it was sent, None at its end."""
         while True:
             event = self._next_event()
-            if isinstance(event, h11.Data):
+            if isinstance(event, Data):
                 return event
-            if isinstance(event, h11.EndOfMessage):
+            if event is not None:
                 return None
             self._read_for_body(silence, deadline)
 
@@ -258,16 +249,14 @@ class Connection:
                 detail=[f"nothing came for {silence:g} s"],
             )
         self._eof = not data
-        self._h11.receive_data(data)
+        self._reader.feed(data)
 
     def _finished(self) -> None:
         """The answer was read to its end: free for another request, or closed."""
-        both = {self._h11.our_state, self._h11.their_state}
-        if both == {h11.DONE} and not self._eof and self._broken is None:
-            if self._h11.trailing_data[0]:
+        if self._reader.keep_alive and not self._eof and self._broken is None:
+            if self._reader.rest:
                 self.close("the server sent more than one answer")
                 return
-            self._h11.start_next_cycle()
             self._busy = False
             self.used = time.monotonic()
             if self._released is not None:
@@ -278,7 +267,7 @@ class Connection:
     def _take_over(self) -> tuple[Stream, bytes]:
         """The stream of another protocol, and the bytes of it that came with the 101."""
         stream, self._stream = self.stream, None
-        return stream, self._h11.trailing_data[0]
+        return stream, self._reader.rest
 
     # The tap
 
@@ -318,13 +307,13 @@ class Response:
     def __init__(
         self,
         connection: Connection,
-        head: h11.Response | h11.InformationalResponse,
+        head: Head,
         silence: float,
         deadline: float | None,
     ) -> None:
-        self.status = head.status_code
-        self.reason = head.reason.decode("latin-1")
-        self.headers = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers]
+        self.status = head.status
+        self.reason = head.reason
+        self.headers = head.headers
         # After a 101 no HTTP follows.
         self.complete = self.status == 101
         self.conn = connection.conn
@@ -397,12 +386,12 @@ class Response:
                 "chunk", self.conn, size=len(event.data), start=event.chunk_start, end=event.chunk_end
             )
         if self._is_plain:
-            return bytes(event.data)
+            return event.data
         if self._inflater is None:
             self._inflater = inflater(self.header("content-encoding"))
             self._is_plain = self._inflater is None
             if self._inflater is None:
-                return bytes(event.data)
+                return event.data
         self._inflater.feed(event.data)
         return b""
 
@@ -447,28 +436,13 @@ class Response:
         self.close()
 
 
-def _invalid(request: Request, pairs: list[tuple[str, str]]) -> str:
-    """Which part of a request cannot be sent, without its value."""
-    for name, value in pairs:
-        try:
-            raw = (name.encode("ascii"), value.encode("utf-8"))
-            host = [] if name.lower() == "host" else [(b"Host", b"x")]
-            h11.Request(method="GET", target="/", headers=[*host, raw])
-        except (h11.LocalProtocolError, UnicodeError):
-            if name.isascii() and name.replace("-", "").replace("_", "").isalnum():
-                return f'net/http: invalid header field value for "{name}"'
-            return f"net/http: invalid header field name {name!a}"
-    return f"net/http: invalid method or request target of a {request.method!a} request"
-
-
-def _malformed(error: h11.RemoteProtocolError, first: bytes) -> str:
-    """What is wrong with an answer, without h11's quotation of it: that may be a cookie."""
-    text = str(error).partition(":")[0]
-    if text == "illegal status line":
+def _malformed(error: Malformed, first: bytes) -> str:
+    """What is wrong with an answer, without a quotation of it: that may be a cookie."""
+    if error.place == "status line":
         return _no_http(first)
-    if "chunk" in text or "Receive buffer" in text:
-        return f"malformed chunked encoding ({text})"
-    return f"malformed HTTP response ({text})"
+    if error.place == "body":
+        return f"malformed chunked encoding ({error})"
+    return f"malformed HTTP response ({error})"
 
 
 def _no_http(first: bytes) -> str:

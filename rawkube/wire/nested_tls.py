@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import errno
 import ssl
-from typing import TYPE_CHECKING, Literal
 
+from rawkube._typing import TYPE_CHECKING, Literal
 from rawkube.errors import TransportError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConnectionLost, TransportError
 from rawkube.wire.dial import Endpoint, Timeouts, dial
 from rawkube.wire.http import Connection, Request, Response
@@ -23,6 +23,11 @@ _DEFAULT_TIMEOUTS = Timeouts()
 
 # One series for the whole process, so that two pools with one tap are told apart.
 _numbers = itertools.count(1)
+
+
+def next_number() -> int:
+    """The number of a connection, for the tap; no other one in this process has it."""
+    return next(_numbers)
 
 
 class Pool:

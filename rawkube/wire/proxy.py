@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import h11
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple, Protocol
 from rawkube._version import user_agent
 from rawkube.errors import ConnectionLost, ConnectionRefused, ProtocolError, ProxyError
 from rawkube.gotext import go_quote, one_line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 import time
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConnectionLost, DeadlineExceeded, ProxyError, TLSError, TransportError
 from rawkube.wire.deadline import end_of, exceeded
 from rawkube.wire.dial import Endpoint, Timeouts, dial, secure

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.wire.redact import MASK
 
 Value = Any  # what JSON can hold

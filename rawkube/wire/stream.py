@@ -10,8 +10,8 @@ import os
 import select
 import socket
 import time
-from typing import TYPE_CHECKING, cast
 
+from rawkube._typing import TYPE_CHECKING, cast
 from rawkube.errors import ConnectionLost, DeadlineExceeded, TransportError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Stream:
         "_crossed",
         "_early",
         "_interrupted",
+        "_late",
         "_sock",
         "_tls",
         "_unsent",
@@ -76,6 +77,7 @@ class Stream:
         self._unsent = 0
         self._crossed = False
         self._interrupted = False
+        self._late: OSError | None = None
         self.conn = conn
         self.server = server
         self.about_client: Callable[[], str] | None = None
@@ -119,9 +121,7 @@ class Stream:
             data, self._early = self._early[:limit], self._early[limit:]
             return data
         try:
-            if self._tls is None:
-                return self._sock.recv(limit)
-            return self._tls.recv(min(limit, _RECORD))
+            return self._sock.recv(limit) if self._tls is None else self._receive_records(limit)
         except BlockingIOError:
             return None
         except OSError as error:
@@ -129,6 +129,25 @@ class Stream:
                 return b""
             self._failed_read(error)
             return None
+
+    def _receive_records(self, limit: int) -> bytes:
+        """The next record, and those behind it that are there already: full ones are seldom alone."""
+        assert self._tls is not None
+        if (late := self._late) is not None:
+            self._late = None
+            raise late
+        data = piece = self._tls.recv(min(limit, _RECORD))
+        if len(piece) < _RECORD:
+            return data
+        pieces, left = [piece], limit - len(piece)
+        try:
+            while len(piece) == _RECORD and left >= _RECORD:
+                piece = self._tls.recv(_RECORD)
+                pieces.append(piece)
+                left -= len(piece)
+        except OSError as error:  # for the next call, which finds nothing before it
+            self._late = error.with_traceback(None)  # else its frame would keep this stream
+        return b"".join(pieces)
 
     def _failed_read(self, error: OSError) -> None:
         """Nothing to read yet, or raise."""
@@ -261,6 +280,14 @@ class Stream:
             return ConnectionLost(f"{what} tcp {self.names}: use of closed network connection", server=self.server)
         cause = os.strerror(error.errno).lower() if error.errno else "connection lost"
         return ConnectionLost(f"{what} tcp {self.names}: {what}: {cause}", server=self.server)
+
+    def end_writing(self) -> None:
+        """Say that nothing more is sent, while what comes can still be read; nothing is said inside TLS."""
+        if self._tls is None:
+            try:
+                cast("socket.socket", self._sock).shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
 
     def interrupt(self) -> None:
         """End both directions at once, from any thread: whoever waits for this connection sees its end."""

@@ -10,8 +10,8 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import ConnectionLost, RawkubeError, TLSError, TransportError
 from rawkube.wire import keypair, x509
 from rawkube.wire.stream import Stream, wait_for

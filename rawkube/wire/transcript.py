@@ -9,8 +9,8 @@ the server sent it, and is left out if it is the client's, whose head may hold a
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.wire import redact_body
 from rawkube.wire.frame_mask import ZeroMask
 from rawkube.wire.framing import Framing, Head

@@ -9,8 +9,8 @@ Sources: RFC 5280 (certificates), X.690 (DER).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.gotext import one_line
 
 _SEQUENCE, _SET, _OID = 0x30, 0x31, 0x06

@@ -963,7 +963,7 @@ class Interrupted(Stream):
 
 
 def test_a_signal_while_something_is_sent_breaks_no_frame(tmp_path: Path) -> None:
-    data = os.urandom(100_000)
+    data = os.urandom(60_000)
     far, client = far_pair()
     stream = Interrupted(client)
     with opened("file", data, tmp_path) as stdin, tempfile.TemporaryFile() as file:

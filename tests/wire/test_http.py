@@ -197,7 +197,7 @@ def test_a_head_that_is_large() -> None:
         ),
         (
             b"HTTP/1.1 101 Switching Protocols\r\n\r\n",
-            "malformed HTTP response (Received server _SWITCH_UPGRADE event without a pending proposal)",
+            "malformed HTTP response (101 Switching Protocols to a request that did not ask for it)",
         ),
         (b'"\\', r'malformed HTTP response "\"\\"'),
     ],
