@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.client import ApiClient
 from rawkube.errors import TransportError, UpgradeRefused
 from rawkube.gotext import one_line
@@ -38,6 +38,14 @@ def upgrade(client: ApiClient, path: str, query: Iterable[tuple[str, str]], prot
     """
     key = new_key(os.urandom(16))
     response = client.send("GET", path, query, headers=request_headers(key, protocols), upgrade=True)
+    return accepted(response, key, protocols)
+
+
+def accepted(response: Response, key: str, protocols: Sequence[str]) -> Upgraded:
+    """The WebSocket that an answer opens; `key` and `protocols` are those of the request.
+
+    Raises UpgradeRefused for any answer but a sound 101.
+    """
     if response.status != 101:
         raise refusal(response)
     problem = problem_with(response.headers, key, protocols)

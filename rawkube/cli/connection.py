@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.client import ApiClient
 from rawkube.api.connect import connect
 from rawkube.cli.flags import Parsed
@@ -12,33 +13,39 @@ from rawkube.cli.output import Output
 from rawkube.duration import parse_request_timeout
 from rawkube.kubeconfig.access import Overrides
 
+if TYPE_CHECKING:
+    from rawkube.wire.tap import Tap
+
 
 def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
     """A function that makes the client; what the kubeconfig has to say to the user goes to stderr then."""
 
-    def make() -> ApiClient:
-        tap = tap_for(parsed, out)
-        client = connect(
-            tap=tap,
-            kubeconfig=parsed.values["kubeconfig"],
-            overrides=overrides(parsed),
-            on_warning=out.warning,
-            on_note=out.note,
-            kuberc=parsed.values["kuberc"],
-            stdin_reserved=use_of_stdin(parsed),
-            plugin_timeout=parsed.values["plugin-timeout"],
-        )
-        for note in client.access.notes:
-            out.note(note)
-        if tap is not None:
-            tell_access(tap, client.access)
-        return client
+    return lambda: client_for(parsed, out, tap_for(parsed, out))
 
-    return make
+
+def client_for(parsed: Parsed, out: Output, tap: Tap | None) -> ApiClient:
+    """The client that the global flags mean, and that tells this tap."""
+    client = connect(
+        tap=tap,
+        kubeconfig=parsed.values["kubeconfig"],
+        overrides=overrides(parsed),
+        on_warning=out.warning,
+        on_note=out.note,
+        kuberc=parsed.values["kuberc"],
+        stdin_reserved=use_of_stdin(parsed),
+        plugin_timeout=parsed.values["plugin-timeout"],
+    )
+    for note in client.access.notes:
+        out.note(note)
+    if tap is not None:
+        tell_access(tap, client.access)
+    return client
 
 
 def use_of_stdin(parsed: Parsed) -> str:
     """What a command reads from stdin, in words; a credential plugin does not get it then. Empty: nothing."""
+    if parsed.dash >= 0 and not parsed.args[: parsed.dash] and "allow-origin" in parsed.values:
+        return "used by the command behind --"
     if parsed.values.get("stdin"):
         return "used by --stdin"
     if "-" in (parsed.values.get("filename") or ()):

@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from typing import BinaryIO, NoReturn
 
+from rawkube._typing import BinaryIO, NoReturn
 from rawkube.cli.text import error_text, escape
 from rawkube.errors import RawkubeError
 
@@ -61,14 +61,23 @@ class Output:
         details: Iterable[str] = dict.fromkeys(line for error in errors for line in error.detail)
         self._error("".join(f"{escape(line)}\n" for line in details) + escape(error_text(errors)))
 
+    @property
+    def coloured(self) -> bool:
+        """Whether stdout is a terminal that shows colours to somebody who wants them."""
+        return _shows_colours(self._stdout)
+
     def _colour(self) -> bool:
-        return self._stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM", "") not in ("", "dumb")
+        return _shows_colours(self._stderr)
 
     def _error(self, text: str) -> None:
         try:
             _write_all(self._stderr, _encode(text))
         except OSError:
             pass
+
+
+def _shows_colours(stream: BinaryIO) -> bool:
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _binary(stream: object) -> BinaryIO:

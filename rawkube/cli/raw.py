@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube._version import user_agent
 from rawkube.api.client import ApiClient
 from rawkube.api.status import status_error
@@ -83,14 +83,20 @@ def _body(text: str) -> bytes:
         raise UsageError(f"open {one_line(text[1:])}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _headers(given: Sequence[str], *, has_body: bool) -> list[tuple[str, str]]:
-    """What was given, and what curl and kubectl send by themselves."""
+def headers_given(given: Sequence[str]) -> list[tuple[str, str]]:
+    """Names and values of `Name: value` each. Raises UsageError."""
     pairs = []
     for text in given:
         name, colon, value = text.partition(":")
         if not colon or not name.strip():
             raise UsageError(f"a header is 'Name: value', not {go_quote(text)}")
         pairs.append((name.strip(), value.strip()))
+    return pairs
+
+
+def _headers(given: Sequence[str], *, has_body: bool) -> list[tuple[str, str]]:
+    """What was given, and what curl and kubectl send by themselves."""
+    pairs = headers_given(given)
     names = {name.lower() for name, _ in pairs}
     usual = [("Accept", "*/*"), ("User-Agent", user_agent())]
     if has_body:

@@ -30,9 +30,9 @@ from __future__ import annotations
 import base64
 import json
 from collections import deque
-from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.api.changes import CLOCKWORK, NOISE, changes, one_line_of
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.watch import WatchDecoder, WatchEvent
@@ -85,6 +85,18 @@ class Conversation:
         if connection.over:
             del self._connections[conn]
         return said
+
+
+class WebSocket:
+    """One WebSocket, from behind its handshake. `protocol`: its subprotocol, empty for none."""
+
+    def __init__(self, protocol: str) -> None:
+        self._connection = _Connection(0, _Objects())
+        self._connection.switch(protocol, websocket=True)
+
+    def feed(self, t: float, side: str, data: bytes) -> list[Happening]:
+        """What these bytes of one side complete."""
+        return self._connection.feed(t, side, data)
 
 
 class _Objects:

@@ -6,8 +6,8 @@ import socket
 import struct
 import threading
 import time
-from typing import TYPE_CHECKING
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.wire.stream import Stream, wait_for
 
 if TYPE_CHECKING:
@@ -110,6 +110,10 @@ class Link:
         return self._stream.send_now(data)
 
     # The end
+
+    def end_writing(self) -> None:
+        """Say that nothing more comes; what the client sends can still be read."""
+        self._stream.end_writing()
 
     def finish(self, seconds: float = _LINGER) -> None:
         """Say that nothing more comes, and wait a little for the client to say so, too.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import ConnectionLost, TransportError
 from rawkube.wire.connect import Address, connect, literal, resolve
 from rawkube.wire.deadline import end_of, exceeded
@@ -241,6 +241,7 @@ def _tell_secured(tap: Tap, conn: int, sock: Secured, options: TLSOptions, start
         subject=certificate.subject if certificate else "",
         issuer=certificate.issuer if certificate else "",
         not_after=certificate.not_after if certificate else "",
+        names=[*certificate.dns_names, *certificate.ip_addresses] if certificate else [],
         seconds=seconds,
     )
     if text := tls.laxness(options, certificate):

@@ -10,8 +10,8 @@ The kinds, and what their data holds:
     connect   address, port, seconds
     proxy     proxy (kind://HOST:PORT), target, method (CONNECT or SOCKS5), authenticated (bool: credentials were
               offered), status, reason, seconds; requests that a proxy is sent itself are `request` events
-    tls       server_name, version, cipher, alpn, subject, issuer, not_after, seconds; with an https proxy there are
-              two, and `proxy` between them
+    tls       server_name, version, cipher, alpn, subject, issuer, not_after, names [str], seconds; with an https
+              proxy there are two, and `proxy` between them
     request   method, target (redacted), headers [[name, value]] (redacted)
     response  status, reason, headers [[name, value]] (redacted), seconds (to the first byte)
     chunk     size (bytes of one HTTP chunk's or read's payload), start, end (bools: chunk boundaries)
@@ -32,7 +32,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+
+from rawkube._typing import Any, NamedTuple
 
 
 class Event(NamedTuple):

@@ -25,20 +25,21 @@ def accept_for(key: str) -> str:
 
 
 def request_headers(key: str, protocols: Sequence[str]) -> list[tuple[str, str]]:
-    """The headers that ask for the upgrade, offering these subprotocols in one header, best first."""
+    """The headers that ask for the upgrade, offering these subprotocols (if any) in one header, best first."""
+    offer = [("Sec-WebSocket-Protocol", ", ".join(protocols))] if protocols else []
     return [
         ("Connection", "Upgrade"),
         ("Upgrade", "websocket"),
         ("Sec-WebSocket-Version", "13"),
         ("Sec-WebSocket-Key", key),
-        ("Sec-WebSocket-Protocol", ", ".join(protocols)),
+        *offer,
     ]
 
 
 def problem_with(headers: Sequence[tuple[str, str]], key: str, protocols: Sequence[str]) -> str:
     """What is wrong with the headers of a 101 (names in lower case); empty if nothing is.
 
-    A missing or unoffered subprotocol is wrong too: the bytes that follow could not be read.
+    A missing or unoffered subprotocol is wrong too, unless none was offered: the bytes that follow could not be read.
     """
 
     def tokens(name: str) -> list[str]:
@@ -56,6 +57,8 @@ def problem_with(headers: Sequence[tuple[str, str]], key: str, protocols: Sequen
     if values("sec-websocket-extensions"):
         return "websocket: invalid compression negotiation"
     chosen = values("sec-websocket-protocol")
+    if not protocols and not any(chosen):  # API servers send the header, empty
+        return ""
     if not chosen or not chosen[0]:
         return f"it chose no subprotocol (offered: {', '.join(protocols)})"
     if len(chosen) > 1 or chosen[0] not in protocols:
@@ -64,5 +67,5 @@ def problem_with(headers: Sequence[tuple[str, str]], key: str, protocols: Sequen
 
 
 def chosen_protocol(headers: Sequence[tuple[str, str]]) -> str:
-    """The subprotocol of a 101 in which nothing is wrong."""
-    return next(value.strip() for name, value in headers if name == "sec-websocket-protocol")
+    """The subprotocol of a 101 in which nothing is wrong; empty where none was offered."""
+    return next((value.strip() for name, value in headers if name == "sec-websocket-protocol"), "")

@@ -98,7 +98,7 @@ def test_a_command_of_rawkube(recording: str, tmp_path: Path, monkeypatch: pytes
     """It is run by this Python, whatever program of that name there is."""
     program = tmp_path / "program.py"
     program.write_text("import sys; sys.exit(10 + len(sys.argv[1:]))")
-    monkeypatch.setattr("rawkube.cli.replay.own_program", lambda: [sys.executable, str(program)])
+    monkeypatch.setattr("rawkube.cli.running.own_program", lambda: [sys.executable, str(program)])
     command = ["rollout", "status", "deployment/web"]
     assert replay_command(recording, None, command) == 13
     assert replay_command(recording, None, ["mine", "x"], rawkube_commands={"mine"}) == 12
