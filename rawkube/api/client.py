@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
 
+from rawkube._typing import TYPE_CHECKING, Self
 from rawkube._version import user_agent
 from rawkube.api.objects import Object, complete_list, decode_object, metadata_of
 from rawkube.api.paths import encode_query, resource_path
@@ -88,6 +88,13 @@ class ApiClient:
         elif not access.disable_compression:
             self._common.append(("Accept-Encoding", "gzip"))
         self.pool = Pool(self._endpoint(), timeouts=self.timeouts, tap=tap)
+        self.answered: tuple[float, str] | None = None
+        """When, by `clock`, the last answer came, and its `Date`."""
+
+    @property
+    def tap(self) -> Tap | None:
+        """Who looks on."""
+        return self._tap
 
     def _endpoint(self) -> Endpoint:
         self._ca = self.credentials.ca_pem()  # a bad one is told now, not at the first request
@@ -191,6 +198,8 @@ class ApiClient:
             response.close()
             self._note_retry("401: the credentials were refreshed", 0.0, 1)
             response = self._once(request, timeouts, deadline)
+        if date := response.header("date"):
+            self.answered = self.clock(), date
         if self._on_warning is not None:
             for text in parse_warnings(value for name, value in response.headers if name == "warning"):
                 self._on_warning(text)

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import NamedTuple
 
+from rawkube._typing import NamedTuple
 from rawkube.api.client import ApiClient, Watch
 from rawkube.api.objects import Object, metadata_of, rows_of
 from rawkube.api.resource import Resource
@@ -192,11 +192,19 @@ class ListWatch:
         self._listed_once = False
         self._outage = False
         self._again = False
+        self._over = False
+        self._watching: Watch | None = None
+
+    def interrupt(self) -> None:
+        """From any thread: steps() ends, at once where it waits for a watch. A pause is `sleep`'s to end."""
+        self._over = True
+        if (watching := self._watching) is not None:
+            watching.response.interrupt()
 
     def steps(self) -> Iterator[Listed | Changed]:
         """What there is, then what changes, for ever. Raises what the module says is final, and WaitTimeout."""
         version: str | None = None
-        while True:
+        while not self._over:
             if version is None and self._streams:
                 progress = yield from self._streamed()
                 if progress is not None:
@@ -211,7 +219,8 @@ class ListWatch:
                     self._pause()
                     version = None
                     continue
-            version = yield from self._watch(version)
+            if not self._over:
+                version = yield from self._watch(version)
 
     @property
     def lost(self) -> bool:
@@ -299,6 +308,9 @@ class ListWatch:
         progress = _Progress(version, self._client.clock())
         try:
             with self._open(version) as watch:
+                self._watching = watch
+                if self._over:
+                    return version
                 self._outage_ends()
                 again = yield from self._follow(iter(watch), progress)
         except DecodeError as error:
@@ -317,6 +329,8 @@ class ListWatch:
             progress.version = event.resource_version or progress.version
             if event.type != "BOOKMARK" or self._bookmarks:
                 yield Changed(event.type, event.object)
+        if self._over:
+            return True
         self._check_deadline()
         if not progress.seen and self._client.clock() - progress.started < LONG_ENOUGH:
             self._pause()

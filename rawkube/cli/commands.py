@@ -28,6 +28,7 @@ ROOT = Command(
 # The first word of each command, in the order of the help, and the table that it is in: only that one is loaded.
 _TABLES = {
     "rollout": "rollout",
+    "wait": "wait",
     "exec": "sessions",
     "attach": "sessions",
     "logs": "logs",
@@ -37,8 +38,11 @@ _TABLES = {
     "api-resources": "discovery",
     "explain-name": "discovery",
     "raw": "wire",
+    "ws": "wire",
+    "doctor": "wire",
     "config": "config",
     "auth": "config",
+    "proxy": "proxy",
     "replay": "tools",
     "inspect": "inspect",
     "completion": "tools",

@@ -1,37 +1,30 @@
-"""`rawkube rollout …`: arguments → workloads → their states on the screen, one workload after the other."""
+"""`rawkube rollout status`: arguments → what to follow → what happens, told by a reporter → an exit code."""
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from rawkube.api.arguments import check_name, parse_arguments
+from rawkube._typing import TYPE_CHECKING
+from rawkube.api.arguments import parse_arguments
 from rawkube.api.client import ApiClient
-from rawkube.api.label_selector import Requirement, labels_match
-from rawkube.api.mapper import Mapper, Named
+from rawkube.api.label_selector import labels_match
+from rawkube.api.list_watch import Selection
+from rawkube.api.mapper import Mapper
 from rawkube.api.missing import get_or_explain
-from rawkube.api.objects import Object, metadata_of
-from rawkube.api.resource import Resource
 from rawkube.cli import sources
 from rawkube.cli.output import Output
-from rawkube.errors import RawkubeError, RolloutFailed, StatusError, UsageError
-from rawkube.gotext import go_quote
-from rawkube.rollout.follow import Workload, follow
-from rawkube.rollout.status import unsupported_kind
+from rawkube.cli.reporters import Reporter, reporter_for
+from rawkube.cli.rollout_codes import exit_code
+from rawkube.cli.rollout_errors import errors_of, notes_of
+from rawkube.cli.rollout_options import KINDS, Options, how_of, options_of
+from rawkube.cli.stopping import Signals, Stopped
+from rawkube.errors import RawkubeError, UsageError
+from rawkube.rollout.follow_many import Wanted, follow_all
+from rawkube.rollout.happenings import INTERRUPTED, Happening, Note, Overall, Result, State, Workload
+from rawkube.rollout.tally import Tally
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from rawkube.cli.flags import Parsed
-
-STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name)]
-
-
-class Stopped(BaseException):
-    """A signal ended the watching; kubectl then prints nothing and exits with 1."""
 
 
 def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
@@ -39,158 +32,146 @@ def rollout_status(parsed: Parsed, connect: Callable[[], ApiClient], out: Output
 
     `connect` is called once the command line is known to be sound: a wrong word contacts nobody.
     """
-    revision = parsed.values["revision"]
-    if revision < 0:
-        raise UsageError(f"revision must be a positive integer: {revision}")
-    from_files = sources.are_named(parsed)
-    found = sources.read(parsed) if from_files else []
-    if not from_files:
-        parse_arguments(parsed.args, selector=parsed.values["selector"])
-    labels = sources.selector_of(parsed.values["selector"]) if from_files else frozenset()
-    with connect() as client:
-        command = _Status(client, out, parsed)
-        try:
-            if from_files:
-                command.visit_objects(found, labels)
-            else:
-                command.visit_all()
-        except Stopped:
-            return 1
-    return command.finish()
+    options = options_of(parsed.values)
+    return _Status(parsed, options, reporter_for(options, out), out).run(connect)
 
 
 class _Status:
-    """The workloads of one command line, visited in order; an error of one does not stop the others."""
+    """One command line. Whatever happens, the reporter is told of an end, and that it was all."""
 
-    def __init__(self, client: ApiClient, out: Output, parsed: Parsed) -> None:
-        self._client = client
-        self._out = out
+    def __init__(self, parsed: Parsed, options: Options, reporter: Reporter, out: Output) -> None:
         self._parsed = parsed
-        self._options = parsed.values
-        self._mapper = Mapper(client, on_warning=out.warning)
-        self._errors: list[RawkubeError] = []
-        self._visited = 0
+        self._options = options
+        self._reporter = reporter
+        self._out = out
+        self._tally = Tally()
+        self._signals = Signals()
+        self._clock: Callable[[], float] = lambda: 0.0
+        self._namespace = ""
 
-    def visit_all(self) -> None:
-        """What the positionals name. Raises UsageError, and what discovery may raise."""
-        selector = self._options["selector"]
-        for named in self._mapper.wanted(self._parsed.args, selector=selector):
-            self.visit(named, selector)
+    def run(self, connect: Callable[[], ApiClient]) -> int:
+        """The exit code; what went wrong is said. Raises what ended the command itself."""
+        if self._options.armed:
+            self._signals.arm()
+        try:
+            overall = self._followed(connect)
+        finally:
+            self._signals.disarm()
+            self._reporter.finish()
+        if overall.error is not None:
+            raise overall.error
+        if overall.outcome != INTERRUPTED:
+            self._say_end(overall)
+        required = self._options.require is not None
+        return exit_code(overall, detailed=self._options.detailed, required=required, signal=self._signals.number)
 
-    def visit_objects(self, found: list[Object | UsageError], labels: frozenset[Requirement]) -> None:
+    def _followed(self, connect: Callable[[], ApiClient]) -> Overall:
+        """Follow, and tell of it, to the end; the end."""
+        error: RawkubeError | None = None
+        began = 0.0
+        try:
+            named = _Named(self._parsed, self._options)
+            with connect() as client:
+                self._clock, self._namespace = client.clock, client.access.namespace
+                began = self._clock()
+                self._follow(client, named)
+        except Stopped:
+            pass
+        except RawkubeError as raised:
+            error = raised
+        seconds = self._clock() - began
+        if self._signals.number:
+            for result in self._tally.ended(INTERRUPTED, seconds):
+                self._take(result)
+        required = self._options.required(len(self._tally.results))
+        stopped = bool(self._signals.number)
+        overall = self._tally.overall(seconds, required, interrupted=stopped, error=error)
+        self._reporter.tell(overall)
+        return overall
+
+    def _follow(self, client: ApiClient, named: _Named) -> None:
+        mapper = Mapper(client, on_warning=self._out.warning)
+        wanted = named.wanted(client, mapper)
+        if self._options.parallel:
+            wanted = self._expected(list(wanted))
+        how = how_of(self._options, self._parsed.values, client.clock())._replace(
+            served=mapper.after_not_found, on_note=self._note
+        )
+        for happening in follow_all(client, wanted, how, parallel=self._options.parallel):
+            with self._signals:
+                self._take(happening)
+            if not self._options.armed:
+                self._arm_as_kubectl(happening)
+
+    def _expected(self, wanted: list[Wanted]) -> Iterator[Wanted]:
+        for one in wanted:
+            if isinstance(one, Selection) and one.name:
+                self._tally.expect(Workload(*one[:3]))
+        return iter(wanted)
+
+    def _arm_as_kubectl(self, happening: Happening) -> None:
+        """kubectl's signals end its watching, quietly, with 1; before and between they end the process."""
+        if isinstance(happening, State):
+            self._signals.arm()
+        elif isinstance(happening, Result):
+            self._signals.disarm()
+
+    def _take(self, happening: Happening) -> None:
+        self._tally.take(happening)
+        self._reporter.tell(happening)
+
+    def _note(self, note: Note) -> None:
+        with self._signals:
+            self._reporter.tell(note)
+
+    def _say_end(self, overall: Overall) -> None:
+        errors = errors_of(overall, self._options, self._parsed.values["selector"])
+        if errors:
+            self._out.errors(errors)
+        for line in notes_of(overall, self._options):
+            self._out.note(line)
+        if not overall.results:
+            where = "" if self._options.all_namespaces else f" in {self._namespace} namespace."
+            self._out.note(f"No resources found{where}")
+
+
+class _Named:
+    """What a command line names, checked as far as nobody has to be asked. Raises UsageError."""
+
+    def __init__(self, parsed: Parsed, options: Options) -> None:
+        self._parsed = parsed
+        self._everywhere = options.all_namespaces
+        self._selector: str = parsed.values["selector"]
+        self._args = parsed.args or ([KINDS] if options.everything else [])
+        # What is not named one by one is selected, if only by being there.
+        self._selects = self._selector or ("*" if options.everything else "")
+        self._from_files = sources.are_named(parsed)
+        if self._from_files and (options.everything or options.all_namespaces):
+            raise UsageError("--all and --all-namespaces cannot be used when a path is specified")
+        self._found = sources.read(parsed) if self._from_files else []
+        if not self._from_files:
+            parse_arguments(self._args, selector=self._selects)
+        self._labels = sources.selector_of(self._selector) if self._from_files else frozenset()
+
+    def wanted(self, client: ApiClient, mapper: Mapper) -> Iterator[Wanted]:
+        """What to follow, each found out at its turn. Raises UsageError, and what discovery may raise."""
+        return self._of_files(client, mapper) if self._from_files else self._of_arguments(client, mapper)
+
+    def _of_arguments(self, client: ApiClient, mapper: Mapper) -> Iterator[Wanted]:
+        for resource, name in mapper.wanted(self._args, selector=self._selects, all_namespaces=self._everywhere):
+            namespace = client.access.namespace if resource.namespaced and not self._everywhere else ""
+            yield Selection(resource, namespace, name, "" if name else self._selector)
+
+    def _of_files(self, client: ApiClient, mapper: Mapper) -> Iterator[Wanted]:
         """The objects of manifests, those with these labels: the server's labels, not the manifest's."""
-        for one in sources.resolved(found, self._parsed, self._mapper, self._client.access.namespace):
+        for one in sources.resolved(self._found, self._parsed, mapper, client.access.namespace):
             if isinstance(one, RawkubeError):
-                self._failed(one)
+                yield one
                 continue
             try:
-                workload = Workload(one.resource, one.namespace, one.name)
-                if not labels or labels_match(labels, get_or_explain(self._client, *workload)):
-                    self._visited += 1
-                    self._show(workload)
+                if self._labels and not labels_match(self._labels, get_or_explain(client, *one[:3])):
+                    continue
             except RawkubeError as error:
-                self._failed(error)
-
-    def visit(self, named: Named, selector: str) -> None:
-        """Show one workload to its end, or each one of a collection."""
-        resource = named.resource
-        namespace = self._client.access.namespace if resource.namespaced else ""
-        try:
-            for name in [named.name] if named.name else self._names(resource, namespace, selector):
-                self._visited += 1
-                self._show(Workload(resource, namespace, name))
-        except RawkubeError as error:
-            self._failed(error)
-
-    def _failed(self, error: RawkubeError) -> None:
-        self._visited += 1
-        self._errors.append(error)
-
-    def _names(self, resource: Resource, namespace: str, selector: str) -> list[str]:
-        query = [("labelSelector", selector)] if selector else []
-        try:
-            listing = self._client.list(resource, namespace, query=query)
-        except StatusError as error:
-            raise told_what_was_listed(error, resource, selector) from None
-        return [str(metadata_of(item).get("name") or "") for item in listing["items"]]
-
-    def _show(self, workload: Workload) -> None:
-        try:
-            self._follow_as_served(workload)
-        except RawkubeError as error:
-            self._errors.append(error)
-
-    def _follow_as_served(self, workload: Workload) -> None:
-        """As the table of built-in resources has it, else as the server does: an old one may know other versions."""
-        try:
-            self._follow(workload)
-        except StatusError as error:
-            served = self._mapper.after_not_found(workload.resource, error)
-            if served is None:
-                raise
-            self._follow(workload._replace(resource=served))
-
-    def _follow(self, workload: Workload) -> None:
-        check_name(workload.name)
-        unsupported = unsupported_kind(workload.resource.group, workload.resource.kind)
-        if unsupported:
-            get_or_explain(self._client, *workload)
-            raise RolloutFailed(unsupported)
-        seconds = self._options["watch-timeout"]
-        states = follow(
-            self._client,
-            workload,
-            revision=self._options["revision"],
-            timeout=self._options["timeout"],
-            watch_timeout=(lambda: int(seconds)) if seconds else None,
-            on_note=self._out.note,
-        )
-        with _signals_stop() as arm:
-            for state in states:
-                self._out.line(state.message)
-                if not self._options["watch"]:
-                    return
-                arm()
-
-    def finish(self) -> int:
-        """Say what went wrong; the exit code."""
-        if self._errors:
-            self._out.errors(self._errors)
-            return 1
-        if not self._visited:
-            self._out.note(f"No resources found in {self._client.access.namespace} namespace.")
-        return 0
-
-
-def told_what_was_listed(error: StatusError, resource: Resource, selector: str) -> StatusError:
-    """cli-runtime's words for a collection that cannot be listed (`resource.Selector`)."""
-    if error.reason not in ("BadRequest", "NotFound"):
-        return error
-    what = go_quote(f"{resource.group_version}, Resource={resource.plural}")
-    found = f'Unable to find {what} that match label selector {go_quote(selector)}, field selector ""'
-    text = f"{found if selector else f'Unable to list {what}'}: {error}"
-    return StatusError({**error.status, "message": text}, detail=error.detail)
-
-
-@contextmanager
-def _signals_stop() -> Iterator[Callable[[], None]]:
-    """Once armed, the signals that end kubectl's watching raise Stopped; before, they do what they always do.
-
-    In another thread than the main one, where Python takes no handlers, nothing changes.
-    """
-    before: dict[int, object] = {}
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Stopped
-
-    def arm() -> None:
-        if not before and threading.current_thread() is threading.main_thread():
-            for number in STOPPING:
-                if signal.getsignal(number) != signal.SIG_IGN:
-                    before[number] = signal.signal(number, stop)
-
-    try:
-        yield arm
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+                yield error
+            else:
+                yield Selection(*one[:3])

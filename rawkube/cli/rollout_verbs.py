@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import check_name, parse_arguments
 from rawkube.api.client import ApiClient
 from rawkube.api.label_selector import Requirement, labels_match
@@ -14,9 +14,9 @@ from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
 from rawkube.cli import sources
+from rawkube.cli.list_errors import listing_error
 from rawkube.cli.output import Output
 from rawkube.cli.printers import full_name, to_yaml, without_managed_fields
-from rawkube.cli.rollout import told_what_was_listed
 from rawkube.cli.text import escape
 from rawkube.errors import DecodeError, RawkubeError, RolloutFailed, StatusError, UsageError
 from rawkube.gotext import go_quote, one_line
@@ -170,7 +170,7 @@ class _Targets:
             items = client.list(resource, namespace, query=query)["items"]
             found = [_target(resource, namespace, item) for item in items]
         except StatusError as error:
-            yield told_what_was_listed(error, resource, self._selector)
+            yield listing_error(error, resource, self._selector)
         except RawkubeError as error:
             yield error
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from rawkube._typing import Any
 from rawkube.errors import (
     ConfigError,
     ConnectionRefused,
@@ -35,7 +35,7 @@ def error_text(errors: Sequence[RawkubeError]) -> str:
     if len(errors) == 1:
         text = _single(errors[0])
         return text if text.endswith("\n") else text + "\n"
-    return "".join(_plain(error) + "\n" for error in errors)
+    return "".join(plain_text(error) + "\n" for error in errors)
 
 
 def _single(error: RawkubeError) -> str:
@@ -45,7 +45,7 @@ def _single(error: RawkubeError) -> str:
         return _invalid(error.status)
     if isinstance(error, ConfigError):
         return _configuration(error)
-    text = _plain(error)
+    text = plain_text(error)
     if _has_own_words(error) or text.startswith("error: "):
         return text
     return f"error: {text}"
@@ -57,7 +57,8 @@ def _has_own_words(error: RawkubeError) -> bool:
     return isinstance(error, TransportError)
 
 
-def _plain(error: RawkubeError) -> str:
+def plain_text(error: RawkubeError) -> str:
+    """kubectl's words for an error, without a prefix."""
     if isinstance(error, StatusError):
         return _status(error)
     if isinstance(error, ConnectionRefused):

@@ -7,23 +7,16 @@ differs); the table says that it cannot be told; the time is over.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Listed, ListWatch, Selection
 from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
-from rawkube.api.resource import Resource
 from rawkube.errors import ObjectDeleted
+from rawkube.rollout.happenings import State, Workload
 from rawkube.rollout.status import Progress, evaluate
 
-
-class Workload(NamedTuple):
-    """Which workload."""
-
-    resource: Resource
-    namespace: str
-    name: str
+__all__ = ["Workload", "follow"]
 
 
 def follow(
@@ -34,30 +27,85 @@ def follow(
     timeout: float = 0.0,
     watch_timeout: Callable[[], int] | None = None,
     on_note: Callable[[str], None] = lambda text: None,
+    evaluate: Callable[[Object], Progress] | None = None,
 ) -> Iterator[Progress]:
     """Each state of the rollout, as kubectl would print it, repetitions included; ends after the one that is done.
 
     `revision`: the revision that must be the running one, 0 for any. `timeout`: seconds from the first answer, 0
-    for none. `watch_timeout()`: seconds after which the server is asked to end a watch. Raises RolloutFailed,
-    ObjectDeleted, WaitTimeout, StatusError, TransportError, DecodeError.
+    for none. `watch_timeout()`: seconds after which the server is asked to end a watch. `evaluate`: what tells where
+    the rollout is, by the object, instead of kubectl's table. Raises RolloutFailed, ObjectDeleted, WaitTimeout,
+    StatusError, TransportError, DecodeError.
     """
-    selection = Selection(workload.resource, workload.namespace, workload.name)
-    loop = ListWatch(client, selection, watch_timeout=watch_timeout, on_note=on_note)
-    followed = _Followed(workload)
-    for step in loop.steps():
-        if loop.deadline is None and timeout > 0:
-            loop.deadline = client.clock() + timeout
-        found = followed.listed(step.items) if isinstance(step, Listed) else followed.changed(*step)
-        if found is None:
-            if isinstance(step, Listed):
-                get_or_explain(client, *workload)  # its error is the answer; without one the LIST was too early
-                followed.say_missing_once(on_note)
-                loop.list_again()
-            continue
-        progress = evaluate(found, revision=revision)
-        yield progress
-        if progress.done:
-            return
+    judge = evaluate or by_revision(revision)
+    following = Following(client, workload, judge, timeout=timeout, watch_timeout=watch_timeout, on_note=on_note)
+    for state in following.states():
+        yield state.progress
+
+
+def by_revision(revision: int) -> Callable[[Object], Progress]:
+    """kubectl's table, for one revision of a Deployment; 0 is any."""
+    return lambda obj: evaluate(obj, revision=revision)
+
+
+class Following:
+    """The following of one workload. `object`: its last state, None before the first.
+
+    `deadline`: a time of the client's clock, None for none; `judge` as `evaluate` of follow(), the rest as there.
+    """
+
+    def __init__(
+        self,
+        client: ApiClient,
+        workload: Workload,
+        judge: Callable[[Object], Progress],
+        *,
+        timeout: float = 0.0,
+        deadline: float | None = None,
+        watch_timeout: Callable[[], int] | None = None,
+        on_note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.workload = workload
+        self.object: Object | None = None
+        self._client = client
+        self._judge = judge
+        self._timeout = timeout
+        self._on_note = on_note
+        self._loop = ListWatch(client, Selection(*workload), watch_timeout=watch_timeout, on_note=on_note)
+        self._loop.deadline = deadline
+        self._followed = _Followed(workload)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the server is not to be reached at the moment, as far as is known."""
+        return self._loop.lost
+
+    def states(self) -> Iterator[State]:
+        """Its states, to the one that is done. Raises as follow()."""
+        started = False
+        for step in self._loop.steps():
+            if not started:
+                started = True
+                self._set_deadline()
+            found = self._followed.listed(step.items) if isinstance(step, Listed) else self._followed.changed(*step)
+            if found is None:
+                if isinstance(step, Listed):
+                    get_or_explain(
+                        self._client, *self.workload
+                    )  # its error is the answer; none: the LIST was too early
+                    self._followed.say_missing_once(self._on_note)
+                    self._loop.list_again()
+                continue
+            self.object = found
+            progress = self._judge(found)
+            yield State(self.workload, found, progress)
+            if progress.done:
+                return
+
+    def _set_deadline(self) -> None:
+        """The time runs from the first answer."""
+        if self._timeout > 0:
+            own = self._client.clock() + self._timeout
+            self._loop.deadline = own if self._loop.deadline is None else min(own, self._loop.deadline)
 
 
 class _Followed:

@@ -79,8 +79,8 @@ def test_an_empty_word_is_no_command() -> None:
         (["describe", "pods"], 'unknown command "describe" for "rawkube"'),
         (["rollou"], 'unknown command "rollou" for "rawkube"\n\nDid you mean this?\n\trollout\n'),
         (["VERSION"], 'unknown command "VERSION" for "rawkube"\n\nDid you mean this?\n\tversion\n'),
-        (["v"], 'unknown command "v" for "rawkube"\n\nDid you mean this?\n\tcp\n\tversion\n'),
-        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\tget\n\traw\n\treplay\n'),
+        (["v"], 'unknown command "v" for "rawkube"\n\nDid you mean this?\n\tcp\n\tversion\n\tws\n'),
+        (["re"], 'unknown command "re" for "rawkube"\n\nDid you mean this?\n\tcp\n\tget\n\traw\n\treplay\n\tws\n'),
         (["status"], 'unknown command "status" for "rawkube"'),
         (["foo\a\udcff"], 'unknown command "foo\\a\\xff" for "rawkube"'),
         (["--context", "-x", "foo"], 'unknown command "foo" for "rawkube"'),
@@ -104,8 +104,8 @@ def test_an_empty_word_is_no_command() -> None:
         (["-foo", "rollout"], "unknown shorthand flag: 'f' in -foo\nSee 'rawkube rollout --help' for usage."),
         (["rollout", "-n"], "flag needs an argument: 'n' in -n\nSee 'rawkube rollout --help' for usage."),
         (
-            ["rollout", "status", "-A"],
-            "unknown shorthand flag: 'A' in -A\nSee 'rawkube rollout status --help' for usage.",
+            ["rollout", "status", "-Z"],
+            "unknown shorthand flag: 'Z' in -Z\nSee 'rawkube rollout status --help' for usage.",
         ),
         (["version", "foo", "bar"], "extra arguments: [foo bar]"),
     ],
@@ -133,7 +133,10 @@ def test_the_defaults_of_rollout_status() -> None:
     shown = {flag.name: values[flag.name] for flag in find_topic(["rollout", "status"]).flags}
     files = {"filename": (), "recursive": False, "kustomize": ""}
     rest = {"revision": 0, "selector": "", "timeout": 0.0, "watch": True, "watch-timeout": None}
-    assert shown == files | rest
+    own = {"all": False, "all-namespaces": False, "any": False, "parallel": False, "prefix": False, "require": ""}
+    own |= {"explain": "auto", "fail-fast": None, "output": "", "detailed-exitcode": False, "timeout-total": 0.0}
+    own |= {"any-kind": False, "condition": (), "field": ()}
+    assert shown == files | rest | own
     assert values["request-timeout"] == "0"
 
 

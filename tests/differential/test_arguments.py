@@ -24,7 +24,7 @@ CASES = [
     refused("timeout-without-unit", ["deploy/web", "--timeout=5"], USAGE),
     refused("watch-maybe", ["deploy/web", "--watch=maybe"], USAGE),
     refused("unknown-flag", ["deploy/web", "--foo"], USAGE),
-    refused("unknown-short-flag", ["deploy/web", "-A"], USAGE),
+    refused("unknown-short-flag", ["deploy/web", "-Z"], USAGE),
     refused("flag-without-its-value", ["deploy/web", "--timeout"], USAGE),
     refused(
         "two-slashes",
@@ -70,7 +70,7 @@ FIRST_LINES = {
     "timeout-without-unit": INVALID + '"5" for "--timeout" flag: time: missing unit in duration "5"',
     "watch-maybe": INVALID + '"maybe" for "-w, --watch" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
     "unknown-flag": "error: unknown flag: --foo",
-    "unknown-short-flag": "error: unknown shorthand flag: 'A' in -A",
+    "unknown-short-flag": "error: unknown shorthand flag: 'Z' in -Z",
     "flag-without-its-value": "error: flag needs an argument: --timeout",
 }
 

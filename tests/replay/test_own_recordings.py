@@ -146,7 +146,7 @@ def conversation(file: Path) -> list[object]:
 
 DRIVEN = {
     "rollout-listwatch/deployment-update": ["rollout", "status", "deployment/web"],
-    "rollout-listwatch/deployment-bad-image": ["rollout", "status", "deployment/web"],
+    "rollout-listwatch/deployment-bad-image": ["rollout", "status", "deployment/web", "--explain=never"],
     "rollout-listwatch/selector": ["rollout", "status", "deployment", "-l", "app=web"],
     "rollout-listwatch/statefulset-update": ["rollout", "status", "sts/db"],
     "rollout/daemonset-update": ["rollout", "status", "ds/agent"],

@@ -21,6 +21,92 @@ _SELECTOR = Flag("selector", "l", metavar="SELECTOR", help="Take what has these 
 _ROLLOUT_STATUS_FLAGS = (
     *FILE_FLAGS,
     Flag(
+        "all",
+        "",
+        "bool",
+        False,
+        "Take all there are of the types; of no type: all Deployments, DaemonSets, StatefulSets.",
+    ),
+    Flag("all-namespaces", "A", "bool", False, "Take those of every namespace."),
+    Flag(
+        "any",
+        "",
+        "bool",
+        False,
+        "As --require=1: end as soon as one is complete.",
+    ),
+    Flag(
+        "any-kind",
+        "",
+        "bool",
+        False,
+        "Follow any kind: Jobs, Pods, ReplicaSets, custom resources by their conditions, Argo Rollouts, OpenKruise.",
+    ),
+    Flag(
+        "condition",
+        "",
+        "array",
+        (),
+        "Done is only what also has this condition (True where no STATUS is said); repeatable.",
+        "TYPE[=STATUS]",
+    ),
+    Flag(
+        "detailed-exitcode",
+        "",
+        "bool",
+        False,
+        "Tell by the exit code how it ended: 1 or 3 to 7 below, of several workloads the lowest that one of them had.",
+    ),
+    Flag(
+        "explain",
+        default="auto",
+        metavar="auto|live|never",
+        help="Say on stderr why a rollout does not finish: auto, when it has failed or taken too long; live, as "
+        "causes appear and go.",
+    ),
+    Flag(
+        "fail-fast",
+        "",
+        "int",
+        None,
+        "Give up on what cannot succeed: at once where only a change can help (a bad image name, a missing key); what "
+        "can heal is given N restarts of a container, 1m of failing to pull an image, 2m of anything else.",
+        "N",
+        bare="3",
+        shown="not; N is 3",
+    ),
+    Flag(
+        "field",
+        "",
+        "array",
+        (),
+        "Done is only what also has this value at a JSONPath, as in `rawkube wait --for=jsonpath=PATH=VALUE`; "
+        "repeatable.",
+        "PATH=VALUE",
+    ),
+    Flag(
+        "output",
+        "o",
+        metavar="json",
+        help="Print an object (JSON, a line each) for each change instead of kubectl's lines; the last one tells how "
+        "all ended. Implies --parallel.",
+    ),
+    Flag(
+        "parallel",
+        "",
+        "bool",
+        False,
+        "Follow all at once, by one watch for each type and namespace; a line that has just been is not printed again.",
+    ),
+    Flag("prefix", "", "bool", False, "Begin each line with whose it is. Implies --parallel."),
+    Flag(
+        "require",
+        metavar="N|P%",
+        help="End as soon as so many are complete, or cannot be any more; then how the others end does not matter. "
+        "Implies --parallel.",
+        shown="100%, and to the end of each",
+    ),
+    Flag(
         "revision",
         "",
         "int",
@@ -37,6 +123,7 @@ _ROLLOUT_STATUS_FLAGS = (
         "Give up on a workload after this time (1s, 2m, 3h); 0 is never.",
         "TIME",
     ),
+    Flag("timeout-total", "", "duration", 0.0, "Give up on all after this time; 0 is never.", "TIME"),
     Flag("watch", "w", "bool", True, "Wait until the rollout is done; --watch=false shows where it is now."),
     Flag(
         "watch-timeout",
@@ -107,7 +194,8 @@ COMMANDS: tuple[Command, ...] = (
         "Show the state of a rollout, until it is done",
         "Prints the state of a workload's rollout, and a line for each change, until it is done. When a new "
         "rollout begins meanwhile, the new one is followed, unless --revision names the one that is meant. "
-        "Several workloads are followed one after the other. The lines are those of kubectl.",
+        "Several workloads are followed one after the other, or at once with --parallel. The lines are those of "
+        "kubectl.",
         "(TYPE NAME... | TYPE/NAME... | TYPE [-l SELECTOR] | -f FILE)",
         (
             ("Wait until a Deployment is rolled out", "rollout status deployment/web"),
@@ -116,6 +204,8 @@ COMMANDS: tuple[Command, ...] = (
             ("A Deployment, then a StatefulSet", "rollout status deployment/web statefulset/db"),
             ("All DaemonSets with a label", "rollout status daemonset -l app=agent"),
             ("What a manifest holds", "rollout status -f app.yaml"),
+            ("All at once, five minutes for all together", "rollout status --all --prefix --timeout-total=5m"),
+            ("For a program", "rollout status deployment/web -o json --detailed-exitcode"),
         ),
         _ROLLOUT_STATUS_FLAGS,
         (
@@ -127,6 +217,12 @@ COMMANDS: tuple[Command, ...] = (
                 "1",
                 "a rollout failed or took too long, an object is missing or was deleted, or any other error",
             ),
+            ("3", "with --detailed-exitcode: a rollout failed"),
+            ("4", "with --detailed-exitcode: an object was deleted"),
+            ("5", "with --detailed-exitcode: an object is missing, or nothing was selected"),
+            ("6", "with --detailed-exitcode: a rollout took too long"),
+            ("7", "with --detailed-exitcode: a rollout is not done yet (--watch=false)"),
+            ("128+N", "with --detailed-exitcode: ended by signal N"),
         ),
         run="rollout:rollout_status",
     ),
