@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
+from rawkube._pattern import pattern
 from rawkube._typing import Any
 from rawkube.gotext import go_quote
 
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_IN_STRING = re.compile(rb'(?>[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
-_DIGITS = re.compile(rb"[0-9]*")
+_SPACE = pattern(rb"[ \t\r\n]*")
+_IN_STRING = pattern(rb'(?>[^"\\\x00-\x1f]+|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*')
+_DIGITS = pattern(rb"[0-9]*")
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _END = "unexpected end of JSON input"
 
 
 # encoding/json escapes what HTML would obey, and the line ends of JavaScript.
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 _CONSTANTS = ((None, "null"), (True, "true"), (False, "false"))
 
 

@@ -7,16 +7,16 @@ key, those of `matchLabels` before those of `matchExpressions`, the values of a 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 
+from rawkube._pattern import pattern
 from rawkube._typing import Any, NamedTuple
 
 Value = Any  # what JSON can hold
 
 _NAME_FORM = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_NAME = re.compile(_NAME_FORM)
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME = pattern(_NAME_FORM)
+_PREFIX = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_RULE = (
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     f"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_FORM}')"

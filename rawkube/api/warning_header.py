@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from rawkube._pattern import pattern
+
 # warn-code SP warn-agent SP warn-text [SP warn-date]; the text is a quoted string with backslash escapes.
-_WARNING = re.compile(r'\s*(\d{3}) (\S+) "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?:,|$)')
+_WARNING = pattern(r'\s*(\d{3}) (\S+) "((?:[^"\\]|\\.)*)"(?: "[^"]*")?\s*(?:,|$)')
 
 
 def parse_warnings(values: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from rawkube.api.label_selector import labels_match
 from rawkube.api.list_watch import Selection
 from rawkube.api.mapper import Mapper
 from rawkube.api.missing import get_or_explain
+from rawkube.api.objects import Object
 from rawkube.cli import sources
 from rawkube.cli.output import Output
 from rawkube.cli.reporters import Reporter, reporter_for
@@ -169,9 +170,15 @@ class _Named:
                 yield one
                 continue
             try:
-                if self._labels and not labels_match(self._labels, get_or_explain(client, *one[:3])):
+                if not self._has_labels(get_or_explain(client, *one[:3]) if self._labels else {}):
                     continue
             except RawkubeError as error:
                 yield error
             else:
                 yield Selection(*one[:3])
+
+    def _has_labels(self, found: Object) -> bool:
+        if not self._labels:
+            return True
+
+        return labels_match(self._labels, found)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from rawkube._pattern import pattern
 from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConfigError, CredentialError
 from rawkube.gotext import go_quote
@@ -28,7 +29,7 @@ CA_SECONDS = 300.0
 CERTIFICATE_SECONDS = 1.0
 """Certificate files are read at most once in this time (client-go, cert_rotation)."""
 
-_PEM_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+_PEM_BLOCK = pattern(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
 # RFC 9110, 5.6.2: what a header name may hold; "%" is the escape itself.
 _IN_NAME = frozenset(b"!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from rawkube._pattern import pattern
 from rawkube._typing import Any
 from rawkube.kubeconfig.yaml_scalars import TAG, ScalarError, key, plain, tagged
 
@@ -106,7 +107,7 @@ def _from_json(text: str) -> Document | None:
     return Document(value, text)
 
 
-_JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|\n', re.DOTALL)
+_JSON_PIECE = pattern(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|\n', re.DOTALL)
 
 
 def _json_places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
@@ -172,7 +173,7 @@ def _pure_parser(text: str) -> Parser:
 
 
 # A quoted word in a problem of the parser can be a piece of the file: a tag, an anchor.
-_QUOTED = re.compile(r"""(['"])(?!<)(?:(?!\1).){5,}\1""")
+_QUOTED = pattern(r"""(['"])(?!<)(?:(?!\1).){5,}\1""")
 
 
 def _from_yaml(text: str, pure: bool) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rawkube._pattern import pattern
 from rawkube._typing import NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
@@ -11,7 +12,7 @@ from rawkube.kubeconfig.server_url import host_port
 
 DEFAULT_PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BAD_ESCAPE = pattern(r"%(?![0-9A-Fa-f]{2})")
 
 
 class ProxyURL(NamedTuple):

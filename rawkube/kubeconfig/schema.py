@@ -6,9 +6,9 @@ Nothing is coerced: `token: 123` is an error. Unknown fields are ignored, `null`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from rawkube._pattern import pattern
 from rawkube._typing import Any, NamedTuple
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.yaml_scalars import Binary
@@ -204,8 +204,8 @@ def _advice(kind: Kind, found: str) -> str:
     return f"must be {wanted}, not {'an' if found[0] in 'ao' else 'a'} {found}{hint}"
 
 
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/\s]")
+_BASE64 = pattern(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_NOT_BASE64 = pattern(r"[^A-Za-z0-9+/\s]")
 
 
 def _check_base64(value: str, path: tuple[str | int, ...]) -> None:

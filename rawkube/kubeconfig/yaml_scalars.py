@@ -10,6 +10,8 @@ import binascii
 import re
 import struct
 
+from rawkube._pattern import pattern
+
 Scalar = None | bool | int | float | str
 
 TAG = "tag:yaml.org,2002:"
@@ -24,13 +26,13 @@ _WORDS |= dict.fromkeys(("-.inf", "-.Inf", "-.INF"), ("float", float("-inf")))
 
 _NUMERIC_START = frozenset("0123456789+-.")
 # Go's ParseInt with base 0: a prefix chooses the base, and a bare leading zero means octal.
-_INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))", re.ASCII)
+_INTEGER = pattern(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))", re.ASCII)
 _BASES = ((2, 16), (3, 2), (4, 8), (5, 10))
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_POINT_FLOAT = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.ASCII)
+_FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_POINT_FLOAT = pattern(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.ASCII)
 # go-yaml's own reading of binary numbers, which lets a sign stand after the prefix.
-_SIGNED_BINARY = re.compile(r"0b([-+]?[01]+)|-0b([01]+)", re.ASCII)
-_DATE = re.compile(r"[0-9]{4}-", re.ASCII)
+_SIGNED_BINARY = pattern(r"0b([-+]?[01]+)|-0b([01]+)", re.ASCII)
+_DATE = pattern(r"[0-9]{4}-", re.ASCII)
 
 _SMALLEST, _LARGEST, _LARGEST_UNSIGNED = -(2**63), 2**63 - 1, 2**64 - 1
 _LONGEST_INTEGER = 70  # characters: 64 binary digits, prefix, sign; what is longer fits into no integer of Go

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rawkube._typing import NamedTuple
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.objects import Object
 from rawkube.api.resource import Resource
 from rawkube.errors import ObjectDeleted, RawkubeError, RolloutFailed, StatusError, WaitTimeout
-from rawkube.rollout.explain.finding import Finding
 from rawkube.rollout.status import NotConvertible, Progress, UnsupportedKind, WrongStrategy
+
+if TYPE_CHECKING:
+    from rawkube.rollout.explain.finding import Finding
 
 COMPLETE, FAILED, TIMED_OUT, DELETED = "complete", "failed", "timed-out", "deleted"
 NOT_FOUND, INTERRUPTED, ERROR, UNFINISHED = "not-found", "interrupted", "error", "unfinished"
