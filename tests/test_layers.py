@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "rawkube"
 
 # From the top. What stands in one row are neighbours.
 FLOORS = [
+    {"zipapp"},
     {"cli"},
     {"observe"},
     {"rollout", "remotecommand"},
@@ -18,6 +19,7 @@ FLOORS = [
     {"go_json"},
     {"duration", "gotext"},
     {"errors", "_version"},
+    {"_pattern"},
     {"_typing"},
     {"_named_tuple"},
 ]
@@ -26,6 +28,7 @@ FLOORS = [
 PURE = {
     "cli/explanations.py",
     "cli/flags.py",
+    "cli/live_rows.py",
     "rollout/status.py",
     "rollout/happenings.py",
     "rollout/counters.py",

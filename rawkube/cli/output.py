@@ -62,6 +62,11 @@ class Output:
         self._error("".join(f"{escape(line)}\n" for line in details) + escape(error_text(errors)))
 
     @property
+    def terminal(self) -> bool:
+        """Whether stdout is a terminal on which the cursor can be moved."""
+        return self._stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+    @property
     def coloured(self) -> bool:
         """Whether stdout is a terminal that shows colours to somebody who wants them."""
         return _shows_colours(self._stdout)

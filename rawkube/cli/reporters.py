@@ -30,4 +30,11 @@ def reporter_for(options: Options, out: Output) -> Reporter:
         from rawkube.cli.report_json import JsonReporter
 
         return JsonReporter(out)
+    if options.progress and out.terminal:
+        try:
+            from rawkube.cli.live_table import LiveTable
+
+            return LiveTable(out, namespaces=options.all_namespaces)
+        except ModuleNotFoundError:
+            out.note("--progress needs the library rich, lines follow instead: pip install 'rawkube[ui]'")
     return LineReporter(out, prefix=options.prefix, repeat=not options.parallel, namespaces=options.all_namespaces)

@@ -37,11 +37,12 @@ class Options(NamedTuple):
     judge: Callable[[Mapping[str, Any]], Progress]
     unsupported: Callable[[str, str], str]
     fail_fast: FailFast | None
+    progress: bool = False
 
     @property
     def armed(self) -> bool:
         """Whether signals are taken from the beginning: somebody waits for a last word."""
-        return self.output != ""
+        return self.output != "" or self.progress
 
     def required(self, total: int) -> int:
         """How many of so many have to be complete."""
@@ -60,18 +61,21 @@ def options_of(values: Mapping[str, Any]) -> Options:
         raise _invalid("explain", values["explain"], "must be auto, live or never")
     if values["timeout-total"] < 0:
         raise UsageError("--timeout-total must not be less than 0")
-    require = _require(values)
+    require, progress = _require(values), values["progress"]
+    if output and progress:
+        raise UsageError("only one of --output and --progress can be specified")
     return Options(
         output,
-        bool(values["parallel"] or values["prefix"] or output or require),
+        bool(values["parallel"] or values["prefix"] or output or require or progress),
         values["prefix"],
-        values["explain"],
+        LIVE if progress and values["explain"] == AUTO else values["explain"],
         require,
         values["all"],
         values["all-namespaces"],
         values["detailed-exitcode"],
         *_judge(values),
         _fail_fast(values),
+        progress,
     )
 
 

@@ -134,6 +134,7 @@ def test_the_defaults_of_rollout_status() -> None:
     files = {"filename": (), "recursive": False, "kustomize": ""}
     rest = {"revision": 0, "selector": "", "timeout": 0.0, "watch": True, "watch-timeout": None}
     own = {"all": False, "all-namespaces": False, "any": False, "parallel": False, "prefix": False, "require": ""}
+    own["progress"] = False
     own |= {"explain": "auto", "fail-fast": None, "output": "", "detailed-exitcode": False, "timeout-total": 0.0}
     own |= {"any-kind": False, "condition": (), "field": ()}
     assert shown == files | rest | own

@@ -100,6 +100,14 @@ _ROLLOUT_STATUS_FLAGS = (
     ),
     Flag("prefix", "", "bool", False, "Begin each line with whose it is. Implies --parallel."),
     Flag(
+        "progress",
+        "",
+        "bool",
+        False,
+        "Show a live table on a terminal, a row for each workload; elsewhere, or without the library rich (extra ui), "
+        "lines. Implies --parallel and, unless never, --explain=live.",
+    ),
+    Flag(
         "require",
         metavar="N|P%",
         help="End as soon as so many are complete, or cannot be any more; then how the others end does not matter. "
