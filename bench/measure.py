@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,7 +70,7 @@ def process(command: list[str], env: dict[str, str], *, stdin: int = subprocess.
     return Cost(wall, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss / divisor)
 
 
-def in_turn(runs: int, candidates: dict[str, Callable[[], Cost]]) -> dict[str, list[Cost]]:
+def in_turn(runs: int, candidates: Mapping[str, Callable[[], Cost]]) -> dict[str, list[Cost]]:
     """One warm-up of each, then all of them in turn."""
     for run in candidates.values():
         run()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import commands, decoding
+from bench import commands, decoding, workloads
 from bench.measure import Row, kubectl, missing
 
 BENCHES: dict[str, tuple[Callable[[int], list[Row]], int]] = {
@@ -23,6 +23,7 @@ BENCHES: dict[str, tuple[Callable[[int], list[Row]], int]] = {
     "exec": (commands.bench_exec, 15),
     "far": (commands.bench_far, 7),
     "bulk": (commands.bench_bulk, 3),
+    "many": (workloads.bench_many, 3),
     "watch": (decoding.bench_watch, 3),
     "kubeconfig": (decoding.bench_kubeconfig, 5),
     "import": (commands.bench_import, 15),

@@ -3,7 +3,8 @@
     python -m bench.server DIRECTORY
 
 writes `kubeconfig` into DIRECTORY, prints one line when it listens, and serves until its stdin ends. The command that
-is executed in a pod says what it does: `true`; `source N`: N bytes on stdout; `sink`: takes stdin to its end.
+is executed in a pod says what it does: `true`; `source N`: N bytes on stdout; `sink`: takes stdin to its end. The
+namespace `many` has as many Deployments as the label `size` says. `/counters` tells what was asked and sent.
 """
 
 from __future__ import annotations
@@ -88,15 +89,55 @@ def discovery(path: str) -> bytes:
     ).encode()
 
 
+def many(query: str) -> bytes:
+    """The list of Deployments, or a watch of them, in the namespace `many`."""
+    asked = {key: values[0] for key, values in parse_qs(query).items()}
+    size = int(asked.get("labelSelector", "size=500").partition("=")[2])
+    names = [f"web-{i}" for i in range(size)]
+    if (name := asked.get("fieldSelector", "").removeprefix("metadata.name=")) in names:
+        names = [name]
+    found = [_named(name) for name in names]
+    if asked.get("watch") == "true":
+        initial = found if "sendInitialEvents" in asked else []
+        return _watched(initial)
+    return _plain(json.dumps({**LIST, "items": found}).encode())
+
+
+def _named(name: str) -> dict[str, object]:
+    metadata = {**DEPLOYMENT["metadata"], "name": name, "namespace": "many", "uid": f"u-{name}"}  # type: ignore[dict-item]
+    return {**DEPLOYMENT, "metadata": metadata}
+
+
+def _watched(objects: list[dict[str, object]]) -> bytes:
+    added: list[dict[str, object]] = [{"type": "ADDED", "object": found} for found in objects]
+    events: list[object] = [*added, {"type": "BOOKMARK", "object": BOOKMARK}]
+    body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return head + b"%x\r\n%b\r\n" % (len(body), body)
+
+
+COUNTERS = {"requests": 0, "bytes": 0}
+
+
 def answer(target: str) -> bytes:
     path, _, query = target.partition("?")
+    if path == "/counters":
+        return _plain(json.dumps(COUNTERS).encode())
+    found = _answer(path, query)
+    COUNTERS["requests"] += 1
+    COUNTERS["bytes"] += len(found)
+    return found
+
+
+def _answer(path: str, query: str) -> bytes:
+    if path == "/apis/apps/v1/namespaces/many/deployments":
+        return many(query)
+    if path.startswith("/apis/apps/v1/namespaces/many/deployments/"):
+        return _plain(json.dumps(_named(path.rpartition("/")[2])).encode())
     if path in GROUPS:
         return _plain(discovery(path), DISCOVERY_TYPE)
     if "watch=true" in query:
-        events = [{"type": "ADDED", "object": DEPLOYMENT}, {"type": "BOOKMARK", "object": BOOKMARK}]
-        body = b"".join(json.dumps(event).encode() + b"\n" for event in events)
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-        return head + b"%x\r\n%b\r\n" % (len(body), body)
+        return _watched([{**DEPLOYMENT}])
     if path == "/version":
         return _plain(b'{"major":"1","minor":"36","gitVersion":"v1.36.2"}')
     if "/pods/" in path:
