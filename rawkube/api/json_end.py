@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+# encoding/json of Go reads no deeper than this.
+MAX_DEPTH = 10_000
+
 _CLOSER = {ord("{"): ord("}"), ord("["): ord("]")}
 _PLAIN = rb'[^"{}\[\]]*'
 # The repetitions are counted because each one costs the regular expression engine memory.
@@ -34,7 +37,7 @@ class ValueScanner:
     def find_end(self, buffer: bytearray) -> int:
         """The offset after the object, or -1 if the buffer ends before it does.
 
-        Raises ValueError if the bytes before `position` can be no JSON, whatever follows.
+        Raises ValueError if the bytes before `position` can be no JSON, whatever follows, or are nested too deeply.
         """
         size = len(buffer)
         while self.position < size:
@@ -79,6 +82,8 @@ class ValueScanner:
         if _before(buffer, start) not in b":,[":
             raise self._not_json(start + 1)  # such as `} {`: what was to follow the first object is missing
         self._closers.append(_CLOSER[char])
+        if len(self._closers) > MAX_DEPTH:
+            raise self._not_json(start + 1)
         return False
 
     def _not_json(self, position: int) -> ValueError:

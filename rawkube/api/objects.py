@@ -7,7 +7,7 @@ from math import inf
 
 from rawkube._typing import Any
 from rawkube.errors import DecodeError
-from rawkube.gotext import one_line
+from rawkube.gotext import go_quote, one_line
 
 Object = dict[str, Any]
 """A Kubernetes object, as decoded from JSON."""
@@ -109,7 +109,7 @@ def _syntax_error(error: json.JSONDecodeError) -> str:
     if error.msg.startswith("Unterminated string") or at >= len(error.doc.rstrip()):
         return "unexpected end of JSON input"
     where = "after top-level value" if error.msg == "Extra data" else f"at character {at + 1}"
-    return f"invalid character {one_line(error.doc[at])!r} {where}"
+    return f"invalid character {go_quote(error.doc[at], mark=chr(39))} {where}"
 
 
 def _seen(body: bytes) -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import inf
 
 from rawkube._typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from rawkube.errors import DecodeError
@@ -68,7 +69,14 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-_raw_decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (inf, -inf):  # 1e999: as JSON, it could not be written again
+        raise ValueError(f"{text[:SHOWN]} is no number of 64 bits")
+    return number
+
+
+_raw_decode = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).raw_decode
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_BYTES = re.compile(rb"[ \t\r\n]*")
 # Where a value may have ended: an inner object's } is followed by something else.

@@ -180,15 +180,15 @@ class Reader:
             if buffer.startswith(start):
                 del buffer[: len(start)]
                 return []
-        ends = [
-            (at, at + len(mark))
-            for mark in (b"\n\n", b"\n\r\n")
-            if (at := buffer.find(mark, max(0, self._searched - 2))) >= 0
-        ]
-        if not ends:
+        since = max(0, self._searched - 2)
+        end, size = buffer.find(b"\n\r\n", since), 3
+        # No further than that: of many short heads in one read each would look through all the rest.
+        if (bare := buffer.find(b"\n\n", since, end + 1 if end >= 0 else len(buffer))) >= 0:
+            end, size = bare, 2
+        if end < 0:
             self._searched = len(buffer)
             return None
-        end, behind = min(ends)
+        behind = end + size
         lines = [bytes(line[:-1] if line.endswith(b"\r") else line) for line in buffer[:end].split(b"\n")]
         del buffer[:behind]
         self._searched = 0

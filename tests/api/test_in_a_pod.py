@@ -309,9 +309,9 @@ def rollout_server() -> ApiServer:
 FREE = ("/api", "/apis", "/api/v1/namespaces/team")
 ROLLOUTS = [
     ["rollout", "status", "deployment/web"],
-    ["rollout", "status", "deployment/api", "--timeout=200ms"],
+    ["rollout", "status", "deployment/api", "--timeout=200ms", "--explain=never"],
     ["rollout", "status", "deployment/none"],
-    ["rollout", "status", "deployment", "-l", "app=web", "--timeout=200ms"],
+    ["rollout", "status", "deployment", "-l", "app=web", "--timeout=200ms", "--explain=never"],
     ["rollout", "status", "sts/none"],
     ["rollout", "status", "ds/none"],
 ]

@@ -256,8 +256,8 @@ def test_hints() -> None:
     assert hinted(failure(500, "container not found")) == []
     assert hinted(failure(404, "not found")) == ["is the server's address right, path included?"]
     assert hinted(failure(401, "Unauthorized")) == ["the credentials were not accepted"]
-    moved = Answer("302 Found", "", headers=(("Location", "https://elsewhere/"),))
-    assert hinted(moved) == ["Location: https://elsewhere/"]
+    moved = Answer("302 Found", "", headers=(("Location", "https://elsewhere/?token=s3cr3t"),))
+    assert hinted(moved) == ["Location: https://elsewhere/?token=<redacted>"]
 
 
 # What is repeated

@@ -187,6 +187,7 @@ BAD = {
         "not a watch event but a Status: no\\nway",
     ),
     "no colon": (b'{"type" "ADDED"}', "not a watch event, not JSON: "),
+    "1e999": (b'{"type":"ADDED","object":{"a":1e999}}', "not a watch event, not JSON: "),
     "NaN": (b'{"type":"ADDED","object":{"a":NaN}}', "not a watch event, not JSON: "),
     "wrong bracket": (b'{"type":"ADDED","object":[}', "not a watch event, not JSON: "),
     "line feed in a string": (b'{"type":"ADDED\n","object":{}}', "not a watch event, not JSON: "),

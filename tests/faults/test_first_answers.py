@@ -177,16 +177,6 @@ def test_a_body_cut_short_is_no_answer(tmp_path: Path) -> None:
     assert "unexpected EOF" in result.last
 
 
-def test_a_server_that_closes_without_an_answer(tmp_path: Path) -> None:
-    def closes(peer: Peer) -> None:
-        peer.read_request()
-
-    with ScriptedServer(closes) as server:
-        result = status(server.url, tmp_path, timeout=25)
-        assert server.connections == 11  # ten times anew, a second apart, as kubectl
-    assert (result.stdout, result.last, result.code) == ("", "Unable to connect to the server: EOF", 1)
-
-
 def test_dropped_once_is_asked_for_again(tmp_path: Path) -> None:
     with ApiServer(Workload(DONE), answers={"list": [Answer(how="close"), AS_USUAL]}) as server:
         result = status(server.url, tmp_path)

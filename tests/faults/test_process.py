@@ -138,14 +138,6 @@ def test_over_tls_all_is_the_same(tmp_path: Path) -> None:
         assert {request.header("authorization") for request in server.asked} == {"Bearer t0k3n"}
 
 
-def test_http_to_a_tls_port(tmp_path: Path) -> None:
-    with ApiServer(Workload(DONE), tls=serving_tls()) as server:
-        result = status(server.url.replace("https:", "http:"), tmp_path, timeout=25)
-    no_traceback(result)
-    assert (result.stdout, result.code) == ("", 1)
-    assert result.last
-
-
 def test_https_to_a_plain_port(tmp_path: Path) -> None:
     with ScriptedServer(lambda peer: peer.reply("{}", status="400 Bad Request")) as server:
         result = status(server.url.replace("http:", "https:"), tmp_path)

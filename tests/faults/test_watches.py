@@ -53,16 +53,6 @@ def survives(
         return server.seen()
 
 
-def test_a_watch_that_the_server_should_have_ended_is_opened_again(tmp_path: Path) -> None:
-    """Half-open: nothing comes, not even the end that `timeoutSeconds` asked for."""
-    with ApiServer(Workload(STARTED, steps=[bookmark(), pause(60)])) as server:
-        result = status(server.url, tmp_path, "--watch-timeout=1s", "--timeout=19s")
-        watches = [request for request in server.asked if request.query.get("watch") == "true"]
-    assert {request.query["timeoutSeconds"] for request in watches} == {"1"}
-    assert result.last == "error: timed out waiting for the condition"
-    assert len(watches) == 2
-
-
 @pytest.mark.parametrize("name", ENDS)
 def test_a_watch_that_ends_goes_on_from_the_last_version(name: str, tmp_path: Path) -> None:
     seen = survives(list(ENDS[name]), tmp_path, UPDATED_1 + AVAILABLE_2 + OK)
