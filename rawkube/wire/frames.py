@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import os
 
-from rawkube._typing import NamedTuple
+from rawkube._typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
@@ -19,7 +22,8 @@ MAX_CONTROL = 125  # bytes of a control frame's payload
 
 # Up to so many bytes one long number is quicker to mask than four tables.
 _SHORT = 2048
-_TABLES: dict[int, bytes] = {}
+# From so many bytes on, importing something quicker costs less than it saves.
+_PAYS = 2 * 1024 * 1024
 
 _OPCODES = frozenset((CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG))
 
@@ -119,18 +123,48 @@ def masked(payload: bytes, key: bytes) -> bytes:
     if size <= _SHORT:
         pad = (key * (size // 4 + 1))[:size]
         return (int.from_bytes(payload, "little") ^ int.from_bytes(pad, "little")).to_bytes(size, "little")
-    out = bytearray(payload)
-    for at, byte in enumerate(key):
-        out[at::4] = out[at::4].translate(_table(byte))
-    return bytes(out)
+    return _MASKS.masked(payload, key)
 
 
-def _table(key: int) -> bytes:
-    """Each byte under one byte of a mask."""
-    table = _TABLES.get(key)
-    if table is None:
-        table = _TABLES[key] = bytes(byte ^ key for byte in range(256))
-    return table
+class _Masks:
+    """Masks of large payloads: by tables, or once it pays by a C function of `websockets` (the extra `speed`)."""
+
+    def __init__(self) -> None:
+        self._tables: dict[int, bytes] = {}
+        self._size = 0
+        self._fast: Callable[[bytes, bytes], bytes] | None = None
+
+    def masked(self, payload: bytes, key: bytes) -> bytes:
+        """The payload under a mask."""
+        if self._fast is not None:
+            return self._fast(payload, key)
+        if self._size < _PAYS:
+            self._size += len(payload)
+            if self._size >= _PAYS:
+                self._fast = _fast_mask()
+        out = bytearray(payload)
+        for at, byte in enumerate(key):
+            out[at::4] = out[at::4].translate(self._table(byte))
+        return bytes(out)
+
+    def _table(self, key: int) -> bytes:
+        """Each byte under one byte of a mask."""
+        table = self._tables.get(key)
+        if table is None:
+            table = self._tables[key] = bytes(byte ^ key for byte in range(256))
+        return table
+
+
+def _fast_mask() -> Callable[[bytes, bytes], bytes] | None:
+    try:
+        from websockets.speedups import apply_mask  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return None
+    fast: Callable[[bytes, bytes], bytes] = apply_mask
+    return fast
+
+
+_MASKS = _Masks()
 
 
 def encode_close(code: int | None, reason: str = "") -> bytes:

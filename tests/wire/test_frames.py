@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from itertools import pairwise
+from types import ModuleType
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from wsproto.frame_protocol import FrameDecoder, ParseFailed
 
+from rawkube.wire import frames
 from rawkube.wire.frames import (
     BINARY,
     CLOSE,
@@ -132,6 +135,27 @@ def test_what_is_sent_is_read_by_wsproto(payload: bytes, key: bytes, opcode: int
     assert masked(masked(payload, key), key) == payload
     if payload:
         assert data.endswith(bytes(byte ^ key[at % 4] for at, byte in enumerate(payload)))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_masks_are_the_same_once_much_is_sent(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def apply_mask(data: bytes, key: bytes) -> bytes:
+        asked.append(len(data))
+        return bytes(byte ^ key[at % 4] for at, byte in enumerate(data))
+
+    speedups = ModuleType("websockets.speedups")
+    vars(speedups).update({"apply_mask": apply_mask} if there else {})
+    monkeypatch.setitem(sys.modules, "websockets", ModuleType("websockets"))
+    monkeypatch.setitem(sys.modules, "websockets.speedups", speedups)
+    masks = frames._Masks()
+    payload, key = b"0123456789" * 10_001, b"\0\x7f\x80\xff"
+    first = masks.masked(payload, key)
+    assert first[:5] == bytes(byte ^ key[at % 4] for at, byte in enumerate(payload[:5]))
+    for _ in range(frames._PAYS // len(payload) + 1):
+        assert masks.masked(payload, key) == first
+    assert bool(asked) == there
 
 
 def test_keys_are_fresh() -> None:
