@@ -273,7 +273,10 @@ def go_text(value: str | int | float | bool | None) -> str:
         return "<nil>" if value is None else str(value).lower()
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return str(value)
-    return _go_float(float(value))
+    try:
+        return _go_float(float(value))
+    except OverflowError:  # Go would not have read it
+        return str(value)
 
 
 def _go_float(value: float) -> str:

@@ -76,7 +76,9 @@ def _finite(text: str) -> float:
     return number
 
 
-_raw_decode = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).raw_decode
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+_raw_decode = _DECODER.raw_decode
+_scan_once = _DECODER.scan_once  # type: ignore[attr-defined]  # documented for its subclasses only
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_BYTES = re.compile(rb"[ \t\r\n]*")
 # Where a value may have ended: an inner object's } is followed by something else.
@@ -185,7 +187,7 @@ class WatchDecoder:
         values: list[Any] | None = None
         if feed - self._start <= self.limit:
             text = self._buffer[self._start : feed].decode("utf-8", "replace")
-            values = _whole_values(text)
+            values = _one_value(text) or _whole_values(text)
         if values is None:
             self._scan_before = feed + 1
             return
@@ -256,6 +258,15 @@ class WatchDecoder:
         line, feed, _ = shown.partition(b"\n")
         if feed or at_end or len(shown) == SHOWN:
             raise _not_json(line)
+
+
+def _one_value(text: str) -> list[Any] | None:
+    """The one JSON value that `text` is, without white space around it, as the API server writes it."""
+    try:
+        value, end = _scan_once(text, 0)
+    except (StopIteration, ValueError, RecursionError):
+        return None
+    return [value] if end == len(text) else None
 
 
 def _whole_values(text: str) -> list[Any] | None:

@@ -25,31 +25,16 @@ ROOT = Command(
     ),
 )
 
-# The first word of each command, in the order of the help, and the table that it is in: only that one is loaded.
-_TABLES = {
-    "rollout": "rollout",
-    "wait": "wait",
-    "exec": "sessions",
-    "attach": "sessions",
-    "logs": "logs",
-    "cp": "sessions",
-    "get": "resources",
-    "watch": "resources",
-    "api-resources": "discovery",
-    "explain-name": "discovery",
-    "raw": "wire",
-    "ws": "wire",
-    "doctor": "wire",
-    "config": "config",
-    "auth": "config",
-    "proxy": "proxy",
-    "replay": "tools",
-    "inspect": "inspect",
-    "completion": "tools",
-    "version": "tools",
-    "options": "tools",
-    "help": "tools",
+# The first word of each command, as the help groups them, and the table that it is in: only that one is loaded.
+_GROUPS = {
+    "Workloads and other objects": {"rollout": "rollout", "wait": "wait", "get": "resources", "watch": "resources"},
+    "In containers": {"exec": "sessions", "attach": "sessions", "logs": "logs", "cp": "sessions"},
+    "Types of resources": {"api-resources": "discovery", "explain-name": "discovery"},
+    "The connection": {"config": "config", "auth": "config", "doctor": "wire"},
+    "The wire": {"raw": "wire", "ws": "wire", "proxy": "proxy", "replay": "tools", "inspect": "inspect"},
+    "rawkube itself": dict.fromkeys(("completion", "version", "options", "help"), "tools"),
 }
+_TABLES = {word: table for group in _GROUPS.values() for word, table in group.items()}
 # What no help shows.
 _HIDDEN = {"__complete": "tools"}
 FIRST_WORDS = frozenset(_TABLES)
@@ -68,6 +53,14 @@ def _family(word: str) -> tuple[Command, ...]:
         return ()
     table: tuple[Command, ...] = import_module(f"rawkube.cli.tables.{found}").COMMANDS
     return tuple(command for command in table if command.words[0] == word)
+
+
+def groups(command: Command) -> dict[str, tuple[Command, ...]]:
+    """The commands directly below one, by the titles under which a help shows them."""
+    below = children(command)
+    if command.words:
+        return {"Commands": below}
+    return {title: tuple(each for each in below if each.words[0] in words) for title, words in _GROUPS.items()}
 
 
 def children(command: Command) -> tuple[Command, ...]:
@@ -167,7 +160,7 @@ def _unknown_command(word: str) -> UsageError:
 
 def _is_near(word: str, name: str) -> bool:
     """At most two changes away (Levenshtein), or the start of the name (cobra: SuggestionsFor)."""
-    return name.startswith(word) or _distance(word, name) <= 2
+    return name.startswith(word) or (abs(len(word) - len(name)) <= 2 and _distance(word, name) <= 2)
 
 
 def _distance(one: str, other: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from rawkube.cli.command import PROGRAM, Command
-from rawkube.cli.commands import children, find_topic
+from rawkube.cli.commands import children, find_topic, groups
 from rawkube.cli.flags import Flag, Parsed
 from rawkube.cli.output import Output
 from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
@@ -70,7 +70,11 @@ def _examples(command: Command) -> str:
 
 
 def _commands(command: Command) -> str:
-    return _block("Commands:", (f"  {each.words[-1]:<13} {each.summary}" for each in children(command)))
+    blocks = [
+        _block(f"{title}:", (f"  {each.words[-1]:<13} {each.summary}" for each in below))
+        for title, below in groups(command).items()
+    ]
+    return "\n\n".join(filter(None, blocks))
 
 
 def _exits(exits: Sequence[tuple[str, str]]) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
+from rawkube._typing import Any, NamedTuple
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.document import Document, DocumentError, parse
@@ -209,6 +209,11 @@ def read_file(name: str) -> File:
         if error.missing:
             raise FileNotFoundError(str(error)) from None
         raise _failure(name, str(error)) from None
+    return read_data(name, data)
+
+
+def read_data(name: str, data: bytes) -> File:
+    """What `read_file` makes of a file that holds `data`. Raises ConfigError."""
     try:
         document = parse(_text(data))
     except DocumentError as error:

@@ -267,7 +267,8 @@ class _Side:
         return said + self._enter(t, head.framing(0), _Body("request-end", t, head))
 
     def _response(self, t: float, head: Head) -> _Said:
-        status = int(head.start[9:12]) if head.start[9:12].isdigit() else 0
+        code = head.start[9:12]
+        status = int(code) if code.isascii() and code.isdigit() else 0
         informational = 100 <= status < 200 and status != 101
         asked = self._asked(t, keep=informational)
         facts = {"status": status, "reason": head.start[13:], "headers": head.pairs, "seconds": t - asked.t}

@@ -335,7 +335,7 @@ def _rewritten(raw: Sequence[Chunk], ends: str, end: float) -> Answer:
     chunked = any(n.lower() == "transfer-encoding" for n, _ in headers)
     payloads = _payloads(body) if chunked else [(len(body), body)]
     return Answer(
-        status=int(words[1]) if words[1].isdecimal() else 0,
+        status=int(words[1][:9]) if words[1].isdecimal() else 0,
         reason=words[2],
         headers=headers,
         raw=(),

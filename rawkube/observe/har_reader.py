@@ -84,7 +84,7 @@ def _mapping(value: object) -> Fields:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and 0 < value < float("inf") else 0.0
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e15 else 0.0
 
 
 class _Conns:

@@ -165,7 +165,7 @@ class Recording:
         conn, t, side = value.get("conn"), value.get("t"), value.get("from")
         if type(conn) is not int:
             raise self._wrong("conn is no whole number")
-        if type(t) not in (int, float) or not 0 <= float(t) < 1e12:  # type: ignore[arg-type]
+        if type(t) not in (int, float) or not 0 <= t < 1e12:  # type: ignore[operator]
             raise self._wrong("t is no number of seconds")
         if side not in ("client", "server"):
             raise self._wrong('from is neither "client" nor "server"')

@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 from rawkube.wire import redact
 
+_HEX = frozenset(b"0123456789abcdefABCDEF")
+_LONGEST_SIZE = 20  # digits of a chunk's size, or of a Content-Length
+
 
 class Head:
     """A head, split at its lines."""
@@ -33,7 +36,8 @@ class Head:
         if "chunked" in self.value("transfer-encoding").lower():
             return Framing(-1, chunked=True)
         length = self.value("content-length").partition(",")[0].strip()
-        return Framing(int(length) if length.isascii() and length.isdigit() else unsaid)
+        known = length.isascii() and length.isdigit() and len(length) <= _LONGEST_SIZE
+        return Framing(int(length) if known else unsaid)
 
     def redacted(self, length: int | None = None, *, without: frozenset[str] = frozenset()) -> tuple[bytes, bool]:
         """The head without secrets, and whether that makes a difference.
@@ -104,10 +108,9 @@ class Framing:
     def _ended(self, line: bytes) -> None:
         if self._part == "size":
             size = line.partition(b";")[0].strip()
-            try:
-                self._left = int(size, 16)
-            except ValueError:
-                self._left = 0
+            # What is no size ends the body, as 0 does.
+            is_size = _HEX.issuperset(size) and 0 < len(size) <= _LONGEST_SIZE
+            self._left = int(size, 16) if is_size else 0
             self._part = "data" if self._left else "trailer"
         elif self._part == "end":
             self._part = "size"

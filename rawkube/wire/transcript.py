@@ -235,7 +235,8 @@ class _Server(_Side):
 
     def _begin(self, raw: bytes) -> list[Piece]:
         head = Head(raw)
-        status = int(head.start[9:12]) if head.start[9:12].isdigit() else 0
+        code = head.start[9:12]
+        status = int(code) if code.isascii() and code.isdigit() else 0
         if status == 101:
             websocket = "websocket" in head.value("upgrade").lower()
             self._state = self._as_it_is
