@@ -6,6 +6,7 @@ README; here they are checked for what can be checked without installing.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,13 +14,25 @@ import shlex
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rawkube.cli.commands import FIRST_WORDS, all_commands, read_command
+from rawkube.cli.main import main
+from rawkube.cli.output import Output
+from rawkube.cli.rollout_codes import CODES as EXIT_CODES
+from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
 from rawkube.observe.replay import Replay
+from rawkube.rollout.explain.finding import CODES
+from rawkube.rollout.fail_fast import PULL_SECONDS, RESTARTS, SECONDS
+from tests.doctor.cluster import Cluster as DoctorCluster
+from tests.support.cluster import Cluster as RolloutCluster
 from tests.support.container import Container
+from tests.support.following import Followed, status, validator
 from tests.support.logs_server import Log, LogsServer, line
 from tests.support.pods_server import PodsServer, a_pod
 from tests.support.proxy import ProxyServer
@@ -28,6 +41,7 @@ from tests.support.run import kubeconfig
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.stateful import StatefulServer
 from tests.support.websocket import Far
+from tests.support.workloads import deployment
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -39,6 +53,20 @@ def marked(name: str) -> list[str]:
     block = re.search(rf"<!-- {name} -->\n```sh\n(.*?)```", README, re.DOTALL)
     assert block, f"the README has no block marked {name}"
     return block[1].splitlines()
+
+
+def shown(name: str) -> list[str]:
+    """What the README says that the commands of a block print: the indented lines below it."""
+    below = README.partition(f"<!-- {name} -->\n")[2].split("```\n", 1)[1].lstrip("\n")
+    lines = re.match(r"(?: {4}.*\n)+", below)
+    assert lines, f"nothing is shown below {name}"
+    return [line[4:] for line in lines[0].splitlines()]
+
+
+def table(name: str) -> list[list[str]]:
+    """The cells of the table behind a marker comment, without its head."""
+    below = README.partition(f"<!-- {name} -->\n")[2].partition("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in below]
 
 
 def run(command: str, *, kubeconfig: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -84,6 +112,54 @@ def test_commands_for_a_cluster(line: str) -> None:
     with Replay(recording(source)) as server:
         ran = run(line, kubeconfig=server.kubeconfig)
     assert (ran.returncode, ran.stdout) == (0, 'deployment "web" successfully rolled out\n'), ran.stderr
+
+
+def replayed(line: str) -> Followed:
+    """What `rawkube replay FILE --speed=max -- COMMAND` prints, in this process."""
+    outer, inner = (shlex.split(part) for part in line.split(" -- ", 1))
+    assert outer[:2] == ["rawkube", "replay"]
+    assert outer[3:] == ["--speed=max"]
+    with Replay(ROOT / outer[2]) as server:
+        out, err = io.BytesIO(), io.BytesIO()
+        code = main(["--kubeconfig", server.kubeconfig, *inner], out=Output(out, err))
+    return Followed(out.getvalue().decode(), err.getvalue().decode(), code)
+
+
+def test_rollouts_that_are_stuck_or_of_other_kinds() -> None:
+    names = ("stuck", "fail-fast", "json", "any-kind", "wait")
+    ran = {name: [replayed(line) for line in marked(name)] for name in names}
+    codes = {name: [each.code for each in ran[name]] for name in names}
+    assert codes == {"stuck": [1], "fail-fast": [1], "json": [6], "any-kind": [0], "wait": [0, 1]}, ran
+    printed = {name: [line for each in ran[name] for line in (*each.lines, *each.notes)] for name in names}
+    for name in ("stuck", "any-kind", "wait"):
+        assert printed[name] == shown(name)
+    assert printed["fail-fast"][-1] == shown("fail-fast")[-1]
+    example = re.search(r"```json\n(.*?)```", README, re.DOTALL)
+    assert example
+    expected = json.loads(example[1])
+    validator().validate(expected)
+    of_this_run = {name: expected[name] for name in ("time", "duration")}
+    assert {**ran["json"][0].records[-1], **of_this_run} == expected
+
+
+def test_many_rollouts_at_once(tmp_path: Path) -> None:
+    workloads = [deployment(name, labels={"app": "web"}) for name in ("blue", "green", "web")]
+    with RolloutCluster(*workloads) as cluster:
+        for line in marked("many"):
+            ran = status(cluster.url, tmp_path, *shlex.split(line)[3:])
+            assert ran.code == 0, (line, ran.stderr)
+            assert "successfully rolled out" in ran.stdout, line
+
+
+def test_its_tables_of_rollouts_are_those_of_the_program() -> None:
+    assert table("codes") == [[f"`{code}`", what] for code, what in CODES.items()]
+    assert f"The {len(CODES)} codes of findings" in README
+    outcomes = {row[0].split("`")[1]: row[1] for row in table("outcomes")}
+    assert outcomes.pop("interrupted") == "128 + N"
+    assert outcomes == {outcome: str(code) for outcome, code in EXIT_CODES.items()}
+    patience = [row[1] for row in table("patience")]
+    assert (RESTARTS, patience[1].endswith("three")) == (3, True)
+    assert patience[2:4] == [f"{PULL_SECONDS:g} s", f"{SECONDS:g} s"]
 
 
 class Cluster(PodsServer):
@@ -224,6 +300,46 @@ def test_raw(line: str, tmp_path: Path) -> None:
     assert ("HTTP/1.1 200 OK" in ran.stdout) is (" -i " in line)
 
 
+def test_one_file() -> None:
+    """To build it takes seconds: these are the command lines that test_zipapp runs."""
+    assert marked("zipapp") == [
+        ".venv/bin/python -m rawkube.zipapp rawkube.pyz",
+        "python3 -I -S rawkube.pyz version",
+    ]
+
+
+def test_web_sockets() -> None:
+    typed, failing = [run(line) for line in marked("ws")]
+    assert (typed.returncode, failing.returncode) == (0, 3), (typed.stdout, typed.stderr, failing.stderr)
+    assert "→ binary close stdin" in typed.stdout
+    for text in (
+        '← binary stdout 4 B "out\\n"',
+        '← binary stderr 4 B "err\\n"',
+        "← status NonZeroExitCode 3",
+        "← close 1000",
+    ):
+        assert text in failing.stdout
+        assert text in README
+
+
+def test_a_proxy() -> None:
+    (ran,) = [run(line) for line in marked("proxy")]
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith('deployment "web" successfully rolled out\n')
+    assert "GET /apis/apps/v1/namespaces/" in ran.stderr
+
+
+def test_doctor(tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    with DoctorCluster(lasts=1.9) as server, ThreadPoolExecutor() as pool:  # most of it is waiting
+        config.write_text(kubeconfig(server.url))
+        ran = list(pool.map(lambda line: run(line, kubeconfig=str(config)), marked("doctor")))
+    assert [each.returncode for each in ran] == [0] * 3, [each.stdout for each in ran]
+    assert "pass     watch " in ran[0].stdout
+    assert "left alone for 1.0 s" in ran[2].stdout
+    assert {each["result"] for each in json.loads(ran[1].stdout)} <= {"pass", "warn"}
+
+
 @pytest.mark.parametrize("line", marked("proxies"))
 def test_proxies(line: str) -> None:
     named = re.search(r"--proxy-url (http|socks5)(://\S+)", line)
@@ -266,6 +382,52 @@ def test_code(code: str) -> None:
         ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip()
+
+
+def command_lines() -> list[str]:
+    """Each command line of rawkube in a block, without what follows a pipe or a redirection."""
+    blocks = re.findall(r"^```(?:sh|console|text)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
+    return [re.split(r" [|<] ", line)[0] for line in lines if line.startswith("rawkube ")]
+
+
+def test_every_command_line_can_be_read() -> None:
+    command_line_words = [shlex.split(each)[1:] for each in command_lines()]
+    assert len(command_line_words) > 60
+    for words in command_line_words:
+        read_command(words)
+        inner = words[words.index("--") + 1 :] if "--" in words else []
+        if words[0] in ("replay", "proxy") and inner and inner[0] in FIRST_WORDS:
+            read_command(inner)
+
+
+def test_it_names_every_command_and_no_flag_that_is_none() -> None:
+    assert {word for word in FIRST_WORDS if not re.search(rf"`?rawkube {word}\b", README)} <= {"help", "version"}
+    flags = {flag.name for command in all_commands() for flag in command.flags} | {flag.name for flag in GLOBAL_FLAGS}
+    prose = re.sub(r"^```.*?^```", "", README, flags=re.DOTALL | re.MULTILINE)
+    named = set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", prose))
+    assert named - flags - {"help"} == NOT_OF_A_COMMAND
+
+
+NOT_OF_A_COMMAND = {"client", "local", "server-print", "show-kind", "template", "www", "input", "seconds"}
+"""Flags of kubectl of which the README says that rawkube has them not, and those of `python -m tests.fuzz`."""
+
+
+def test_the_parts_that_it_names_exist() -> None:
+    for name in sorted(set(re.findall(r"`(rawkube\.(?!pyz)[a-z_.]+[a-z](?:\.\w+)?)", README))):
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last) or import_module(name), name
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def test_links_into_it_lead_somewhere() -> None:
+    without_code = re.sub(r"^```.*?^```", "", README, flags=re.DOTALL | re.MULTILINE)
+    anchors = {slug(heading) for heading in re.findall(r"^#+ (.+)$", without_code, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#([^)]+)\)", README)) <= anchors
 
 
 def test_files_that_it_names_exist() -> None:

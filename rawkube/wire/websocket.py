@@ -1,7 +1,7 @@
 """The WebSocket opening handshake from the client's side (RFC 6455 sections 1.3, 4.1 and 4.2.2). Pure.
 
 The request is an ordinary GET on an ordinary connection; what makes it an upgrade are the headers here. The frames
-that follow are wsproto's.
+that follow are read and made in `rawkube.wire.frames`.
 """
 
 from __future__ import annotations
