@@ -48,10 +48,7 @@ def finding_lines(finding: Finding, *, now: float | None = None) -> list[str]:
 
 def headline(finding: Finding) -> str:
     """What it is about, and what is wrong with it, on one line."""
-    counted = f"{len(finding.objects)} of {finding.of} pods"
-    if finding.text.startswith(f"{counted}: "):
-        return _cut(f"{counted} ({finding.object.removeprefix('pod/')}, …){finding.text.removeprefix(counted)}")
-    return _cut(f"{finding.object}: {finding.text}")
+    return _cut(finding.headline)
 
 
 def cleared_line(finding: Finding) -> str:

@@ -58,8 +58,9 @@ class LineReporter:
     def _end(self, workload: Workload, why: Explained) -> None:
         """What was in the way, as far as it was not told of before."""
         new = tuple(one for one in why.findings if (workload, one.key) not in self._told)
-        if new or why.unseen:
-            self._explain(workload, why._replace(findings=new))
+        unseen = {} if why.said else why.unseen
+        if new or unseen:
+            self._explain(workload, why._replace(findings=new, unseen=unseen))
 
     def _explain(self, workload: Workload, why: Explained) -> None:
         from rawkube.cli.explanations import explanation

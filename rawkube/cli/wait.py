@@ -172,7 +172,8 @@ class _Wait:
 
     def _follow(self, target: Target) -> None:
         if self._client.clock() >= self._deadline:
-            get_or_explain(self._client, *target)
+            if target not in self._targets.selected:
+                get_or_explain(self._client, *target)
             raise WaitTimeout
         waited = Waited(self._goals)
         for _, obj in self._states(target.resource, target.namespace, [target.name]):
@@ -286,7 +287,7 @@ class _Wait:
 
 
 class _Targets:
-    """The objects that a command line names, found out as they are wanted."""
+    """The objects that a command line names, found out as they are wanted. `selected`: those that a list showed."""
 
     def __init__(self, client: ApiClient, out: Output, parsed: Parsed, deadline: float | None) -> None:
         self._client = client
@@ -295,6 +296,7 @@ class _Targets:
         self._mapper = Mapper(client, on_warning=out.warning)
         # kubectl has no -k here.
         self._parsed = parsed._replace(values={**values, "kustomize": ""})
+        self.selected: set[Target] = set()
         self.selectors: tuple[str, str] = (values["selector"].strip(), values["field-selector"].strip())
         self._everywhere = bool(values["all-namespaces"])
         self._from_files = sources.are_named(self._parsed)
@@ -375,6 +377,7 @@ class _Targets:
             if self._deadline is None or self._client.clock() < self._deadline:
                 raise
             raise WaitTimeout(f"timed out waiting for the condition on {target.resource.plural}") from None
+        self.selected.update(found)
         return found
 
     def as_served(self, target: Target, act: Callable[[Target], None]) -> None:

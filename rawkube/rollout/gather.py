@@ -23,7 +23,7 @@ from rawkube.api.client import ApiClient
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.paths import resource_path
 from rawkube.api.resource import Resource
-from rawkube.errors import DeadlineExceeded, RawkubeError, StatusError, TransportError
+from rawkube.errors import DeadlineExceeded, ProtocolError, RawkubeError, StatusError, TransportError
 from rawkube.rollout.belongings import (
     NO_LOG,
     Crashed,
@@ -85,6 +85,7 @@ class _Gathering:
         self._deadline = deadline
         self._broken = ""
         self._unseen: dict[str, str] = {}
+        self._gone_nodes: list[str] = []
         # What a LIST gave may lack its kind, by which the rest is chosen.
         named = {"kind": workload.resource.kind, "apiVersion": workload.resource.group_version}
         self._object = {**named, **slim(obj)}
@@ -102,6 +103,7 @@ class _Gathering:
             claims=claims,
             logs={one[:2]: tail for one in crashed(troubled)[:LOGS] if (tail := self._log(one)) is not None},
             nodes=self._nodes(nodes_of(troubled)),
+            gone_nodes=self._gone_nodes,
             budgets=self._budgets(troubled),
         )
 
@@ -139,7 +141,16 @@ class _Gathering:
         return [slim(node) for node in found if node is not None]
 
     def _node(self, name: str) -> Object | None:
-        return self._ask("nodes", lambda deadline: self._client.get(known("nodes"), "", name, deadline=deadline))
+        def ask(deadline: float) -> Object | None:
+            try:
+                return self._client.get(known("nodes"), "", name, deadline=deadline)
+            except StatusError as error:
+                if error.code == 404:
+                    self._gone_nodes.append(name)
+                    return None
+                raise
+
+        return self._ask("nodes", ask)
 
     def _budgets(self, pods: Iterable[Mapping[str, Any]]) -> Sequence[Object]:
         return self._list("poddisruptionbudgets", MOST) if any(map(is_terminating, pods)) else ()
@@ -210,7 +221,7 @@ def _says_there_is_none(plural: str, error: RawkubeError) -> bool:
 
 def _is_broken(error: RawkubeError) -> bool:
     """Whether the next request will fare no better."""
-    return isinstance(error, TransportError) and not isinstance(error, DeadlineExceeded)
+    return isinstance(error, TransportError) and not isinstance(error, DeadlineExceeded | ProtocolError)
 
 
 def _items(page: Object | None) -> Sequence[Object]:

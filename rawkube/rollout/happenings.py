@@ -72,12 +72,14 @@ class Note(NamedTuple):
 class Explained(NamedTuple):
     """What was found in the way of a workload at its end.
 
-    `unseen`: what could not be looked at, and why. `now`: seconds since 1970 on the server's clock, None: not asked.
+    `unseen`: what could not be looked at, and why; `said`: that was told of by Notes. `now`: seconds since 1970 on the
+    server's clock, None: not asked.
     """
 
     findings: tuple[Finding, ...] = ()
     unseen: Mapping[str, str] = {}
     now: float | None = None
+    said: bool = False
 
 
 class Result(NamedTuple):

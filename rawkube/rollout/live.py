@@ -7,7 +7,7 @@ watched with its selector. What is kept of it, and when a cause is told of, is i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rawkube._typing import NamedTuple
 from rawkube.api.builtin import known
@@ -15,7 +15,7 @@ from rawkube.api.client import ApiClient
 from rawkube.api.crew import Ended
 from rawkube.api.list_watch import Changed, How, Listed, ListWatch, Selection
 from rawkube.api.objects import Object
-from rawkube.errors import RawkubeError
+from rawkube.errors import DeadlineExceeded, RawkubeError
 from rawkube.rollout.belongings import Crashed, claims_of, crashed, owned_plural, pod_selector, stuck
 from rawkube.rollout.causes import Causes, Told
 from rawkube.rollout.collection import PAGE, slim
@@ -36,6 +36,14 @@ LOOK_AGAIN = 15.0
 
 LOG_PATIENCE = 1.0
 """Seconds that a log is waited for while everything else waits, too."""
+
+LOG_TIME = 1.0
+"""Seconds that may pass in one look until what still needs a log has to wait for the next."""
+
+LOG_FAILURES = 3
+"""How many logs that do not come in time are enough to ask for none any more."""
+
+_ALIKE = 40  # characters at the beginning by which two reasons are the same
 
 
 class Watched(NamedTuple):
@@ -93,9 +101,11 @@ class LiveExplanation:
         self._watch_timeout = watch_timeout
         self._ones: dict[Workload, _One] = {}
         self._groups: list[_Group] = []
-        self._notes: list[Note] = []
+        self._unsaid: dict[tuple[str, str, str], tuple[str, list[str]]] = {}
         self._of: dict[int, _One] = {}
         self._forbidden: set[tuple[str, str]] = set()
+        self._say_at: float | None = None
+        self._late_logs = 0
 
     def changed(self, workload: Workload, obj: Object) -> None:
         """A state of a workload, which is of interest from now on."""
@@ -199,8 +209,17 @@ class LiveExplanation:
     def _say_unseen(self, namespace: str, plural: str, why: str, verb: str = "look at") -> None:
         if (namespace, plural) not in self._forbidden:
             self._forbidden.add((namespace, plural))
-            of = Workload(known("pods" if plural == "logs" else plural), namespace, "")
-            self._notes.append(Note(of, f"could not {verb} {plural}: {why}"))
+            self._unsaid.setdefault((namespace, verb, why[:_ALIKE]), (why, []))[1].append(plural)
+            # What else cannot be seen for the same reason shows itself soon.
+            self._say_at = self._say_at or self._client.clock() + PAUSE
+
+    def _said(self) -> Iterator[Note]:
+        """What could not be seen, a line for each reason."""
+        for (namespace, verb, _), (why, plurals) in self._unsaid.items():
+            of = Workload(known("pods" if plurals[0] == "logs" else plurals[0]), namespace, "")
+            yield Note(of, f"could not {verb} {', '.join(plurals)}: {why}")
+        self._unsaid.clear()
+        self._say_at = None
 
     # What is told.
 
@@ -211,18 +230,19 @@ class LiveExplanation:
     @property
     def next_look(self) -> float | None:
         """When look() has something to do next, a time of the client's clock; None: not before something changes."""
-        if self._notes:
-            return 0.0  # overdue; the present time would always be later than the one that the caller has just read
-        return min((when for one in self._ones.values() if (when := _due(one)) is not None), default=None)
+        due = [when for one in self._ones.values() if (when := _due(one)) is not None]
+        return min(due if self._say_at is None else [*due, self._say_at], default=None)
 
     def look(self, now: float) -> list[Found | Cleared | Note]:
         """What there is to tell at `now`, a time of the client's clock."""
-        told: list[Found | Cleared | Note] = []
+        told: list[Found | Cleared] = []
         for one in list(self._ones.values()):
             when = _due(one)
             if when is not None and when <= now:
                 told += [_happening(one.workload, each) for each in self._look_at(one, now)]
-        notes, self._notes = self._notes, []
+            if self._client.clock() - now >= LOG_TIME:
+                break  # the others stay due; first the caller sees to its own times
+        notes = self._said() if self._say_at is not None and (told or self._say_at <= now) else ()
         return [*notes, *told]
 
     def _look_at(self, one: _One, now: float) -> list[Told]:
@@ -243,6 +263,16 @@ class LiveExplanation:
         one = self._ones.get(workload)
         return one.causes.present if one is not None else ()
 
+    def unseen(self, workload: Workload) -> Mapping[str, str]:
+        """What could not be looked at of a workload, and why."""
+        one = self._ones.get(workload)
+        return dict(one.group.unseen) if one is not None and one.group is not None else {}
+
+    @property
+    def has_said(self) -> bool:
+        """Whether look() has told of all that could not be looked at."""
+        return not self._unsaid
+
     def scene(self, workload: Workload) -> Scene:
         """What is known of a workload; raises KeyError for one that is of no interest."""
         one = self._ones[workload]
@@ -252,13 +282,14 @@ class LiveExplanation:
         """The logs of containers that crashed, each run once."""
         pods = stuck(View(self.scene(one.workload), now=0.0))
         for crash in crashed(pods)[:LOGS]:
-            if crash[:2] in one.surroundings.logs or crash in one.asked:
+            if self._late_logs >= LOG_FAILURES or crash[:2] in one.surroundings.logs or crash in one.asked:
                 continue
             one.asked.add(crash)
             try:
                 deadline = self._client.clock() + LOG_PATIENCE
                 text = read_tail(self._client, one.workload.namespace, crash, deadline)
             except RawkubeError as error:
+                self._late_logs += isinstance(error, DeadlineExceeded)
                 if one.group is not None:
                     one.group.unseen.setdefault("logs", reason_of(error))
                 self._say_unseen(one.workload.namespace, "logs", reason_of(error))

@@ -122,9 +122,11 @@ class Why:
         if obj is None or not isinstance(error, RolloutFailed | WaitTimeout):
             return _NOTHING
         if self._live and (found := self._live.findings(workload)):
-            return Explained(found)
+            return Explained(found, self._live.unseen(workload), said=self._live.has_said)
         if not self._is_worth(error):
             return _NOTHING
+        if self._explained >= MOST:
+            return self._unexplained()
         began = self._client.clock()
         try:
             return self._looked_around(workload, obj, began + LONGEST - self._spent)
@@ -132,9 +134,16 @@ class Why:
             self._spent += self._client.clock() - began
 
     def _is_worth(self, error: RawkubeError) -> bool:
-        if self._how.explain == NEVER or not self._how.watch or self._spent >= LONGEST or self._explained >= MOST:
+        if self._how.explain == NEVER or not self._how.watch or self._spent >= LONGEST:
             return False
         return not isinstance(error, NotConvertible | RevisionMismatch | UnsupportedKind)
+
+    def _unexplained(self) -> Explained:
+        """For the first one that is too many: that there are no more explanations."""
+        if self._explained > MOST:
+            return _NOTHING
+        self._explained += 1
+        return Explained(unseen={"further workloads": f"only {MOST} are explained at their ends"})
 
     def _looked_around(self, workload: Workload, obj: Object, deadline: float) -> Explained:
         from rawkube.rollout.explain import explain
@@ -150,4 +159,4 @@ class Why:
 def given_up(workload: Workload, cause: Finding) -> RolloutFailed:
     """What ends a following that cannot succeed."""
     what = f"{workload.resource.kind.lower()} {go_quote(workload.name)}"
-    return RolloutFailed(f"{what} was given up: {cause.object}: {cause.text}")
+    return RolloutFailed(f"{what} was given up: {cause.headline}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -232,6 +233,26 @@ def test_what_may_not_be_looked_at_is_said(tmp_path: Path) -> None:
         ran = status(cluster.url, tmp_path, "deploy/web", "--timeout=100ms")
     assert ran.notes[-1] == TIMED_OUT
     assert any("could not look at" in line and "pods" in line for line in ran.notes[:-1])
+
+
+def test_what_may_not_be_watched_is_said_once_and_stands_in_the_result(tmp_path: Path) -> None:
+    wrong = {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}
+    late = stuck() | {"status": {**stuck()["status"], "conditions": [wrong]}}
+    live = ("deploy/web", "--explain=live", "--timeout=1500ms")
+    with Cluster(late, *pods_of(), forbidden=(("list", "pods"), ("list", "events"))) as cluster:
+        ran = status(cluster.url, tmp_path, *live)
+        last = json.loads(status(cluster.url, tmp_path, *live, "-o", "json").lines[-1])
+    told = [line for line in ran.notes if "forbidden" in line]
+    assert told in (["could not look at pods, events: forbidden"], ["could not look at events, pods: forbidden"])
+    assert last["findings"] and last["unseen"] == {"pods": "forbidden", "events": "forbidden", "nodes": "not watched"}
+
+
+def test_that_no_more_are_explained_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rawkube.rollout.why.MOST", 1)
+    with Cluster(*(stuck(name) for name in "abc"), *pods_of()) as cluster:
+        ran = status(cluster.url, tmp_path, "deploy", "a", "b", "c", "--timeout=100ms")
+    told = [line for line in ran.notes if "further" in line]
+    assert told == ["could not look at further workloads: only 1 are explained at their ends"], ran.notes
 
 
 def test_a_finished_rollout_and_a_look_ask_for_nothing_more(tmp_path: Path) -> None:

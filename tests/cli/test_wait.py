@@ -195,6 +195,14 @@ class TestTheWayThere:
     def _hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(BackOff, "next", lambda self: 0.01)
 
+    def test_whom_a_list_has_shown_is_not_asked_for_when_the_time_is_over(self, tmp_path: Path) -> None:
+        waiting = [Workload(deploy(name, Available="False")) for name in "abc"]
+        with ApiServer(*waiting) as server:
+            ended = wait(server.url, tmp_path, "deploy", "--all", "--for=condition=Available", "--timeout=200ms")
+            assert not [line for line in server.seen() if line.startswith("get")], server.seen()
+        late = "timed out waiting for the condition on deployments/"
+        assert ended == Ended("", "".join(f"{late}{name}\n" for name in "abc"), 1)
+
     def test_no_change_is_missed(self, tmp_path: Path) -> None:
         """However the watch ends, it goes on where it was, or with a list of what there is."""
         done = job(COMPLETE)

@@ -151,6 +151,14 @@ def test_a_log_that_is_none() -> None:
         assert scene.logs == {} or answer[1] == " "
 
 
+def test_a_log_that_is_too_long_and_a_node_that_is_gone() -> None:
+    huge = "x" * (module._LARGEST_LOG + 1)
+    with Cluster([pod(0)], {"log": ("200 OK", huge), "node": ("404 Not Found", "{}")}) as server:
+        scene = seen(server)
+    assert list(scene.unseen) == ["logs"] and "larger" in scene.unseen["logs"]
+    assert (scene.nodes, scene.gone_nodes) == ([], ["n0"])
+
+
 def test_a_namespace_with_too_many_events() -> None:
     with Cluster([pod(number) for number in range(10)]) as server:
         server.many = True

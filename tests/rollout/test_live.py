@@ -11,7 +11,7 @@ import pytest
 
 from rawkube.api.crew import Crew, Ended
 from rawkube.api.list_watch import Changed, Listed
-from rawkube.errors import ConnectionLost, StatusError
+from rawkube.errors import ConnectionLost, DeadlineExceeded, StatusError
 from rawkube.rollout import live as module
 from rawkube.rollout.causes import AGAIN, GONE, LASTS, Causes
 from rawkube.rollout.explain.finding import MAYBE, NEVER, WAITS, Finding
@@ -25,6 +25,7 @@ from tests.support.script import status
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 
 Object = dict[str, Any]
+BROKEN = {"containerStatuses": [CRASHED]}
 SPEC = {"nodeName": "n", "containers": [{"name": "app"}]}
 
 
@@ -180,11 +181,48 @@ def test_what_is_forbidden_is_said_once_and_the_rest_works() -> None:
     found = keys(live)
     forbidden = StatusError(status(403, 'events is forbidden: User "x" cannot list'))
     live.step(found["events"], Ended(forbidden))
-    assert live.next_look is not None and live.next_look <= client.now - 100
+    assert live.next_look is not None and live.next_look <= client.now + 1
+    assert not looked(live, client, 0) and live.has_said is False
     listed(live, {plural: key for plural, key in found.items() if plural != "events"}, pods=[waiting(0)])
     assert looked(live, client, 1) == [("Note", "could not look at events: forbidden"), ("Found", "ImageNameInvalid")]
+    assert live.unseen(WEB) == {"nodes": "not watched", "events": "forbidden"}
     live.step(found["events"], Ended(ConnectionLost("EOF")))
     assert looked(live, client, 1) == []
+
+
+def test_what_cannot_be_seen_for_one_reason_is_one_line() -> None:
+    live, client = explained()
+    found = keys(live)
+    for plural, why in (("pods", "the recording has no answer: it does not know PODS"), ("events", "EOF")):
+        live.step(found[plural], Ended(ConnectionLost(why)))
+    live.step(found["replicasets"], Ended(ConnectionLost("the recording has no answer: it does not know SETS")))
+    notes = [text for _, text in looked(live, client, 1)]
+    assert notes == [
+        "could not look at pods, replicasets: the recording has no answer: it does not know PODS",
+        "could not look at events: EOF",
+    ]
+
+
+def test_logs_that_do_not_come_hold_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [Workload(DEPLOYMENTS, "d", name) for name in "abcdefgh"]
+    live, client = explained(*many)
+    asked = []
+
+    def late(*about: object) -> str:
+        asked.append(about)
+        client.now += 1.0
+        raise DeadlineExceeded("no answer", step="first byte")
+
+    monkeypatch.setattr(module, "read_tail", late)
+    sets = [owned(f"{one.name}-1", f"{one.name}-1", one.name, spec={"template": {}}) for one in many]
+    pods = [owned(f"{one.name}-1-0", f"p{one.name}", f"{one.name}-1", spec=SPEC, status=BROKEN) for one in many]
+    listed(live, keys(live), pods=pods, replicasets=sets)
+    client.now += 1
+    assert live.look(client.now) == [] and len(asked) == 1  # a second has passed: the caller's turn
+    while live.next_look is not None and live.next_look <= client.now:
+        live.look(client.now)
+    assert len(asked) == module.LOG_FAILURES
+    assert all([one.code for one in live.findings(workload)] == ["ContainerCrashes"] for workload in many)
 
 
 def test_workloads_of_a_namespace_share_their_watches() -> None:

@@ -87,7 +87,8 @@ def _paused(view: View) -> Iterator[Finding]:
 def _no_replicas(view: View) -> Iterator[Finding]:
     if view.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
         return
-    if number(view.workload, "spec", "replicas", default=1) == 0:
+    # While the last Pods leave, it is them that are waited for.
+    if number(view.workload, "spec", "replicas", default=1) == 0 and number(view.workload, "status", "replicas") == 0:
         yield Finding(
             "ScaledToZero",
             "no Pod is wanted: spec.replicas is 0",

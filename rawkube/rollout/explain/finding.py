@@ -151,6 +151,14 @@ class Finding(NamedTuple):
     of: int = 0
 
     @property
+    def headline(self) -> str:
+        """What it is about, and what is wrong with it: `2 of 3 pods (web-1-x, …): …`, `pod/web-1-x: …`."""
+        counted = f"{len(self.objects)} of {self.of} pods"
+        if self.text.startswith(f"{counted}: "):
+            return f"{counted} ({self.object.removeprefix('pod/')}, …){self.text.removeprefix(counted)}"
+        return f"{self.object}: {self.text}"
+
+    @property
     def key(self) -> tuple[str, str, str]:
         """What makes it the same finding when it is seen again: a text or a count may have changed meanwhile."""
         return self.code, self.object, self.container

@@ -52,7 +52,7 @@ def trouble(view: View, pod: Object) -> Trouble | None:
     node = view.node(raw(pod, "spec", "nodeName"))
     if node is not None:
         return _of_node(name, node)
-    if view.scene.nodes and "nodes" not in view.scene.unseen:
+    if name in view.scene.gone_nodes or (view.scene.nodes and "nodes" not in view.scene.unseen):
         return Trouble("NodeGone", "is gone", Evidence(f"{ref_of(pod)}: spec.nodeName", name), "")
     if raw(pod, "status", "reason") == "NodeLost":
         said = Evidence(f"{ref_of(pod)}: status.reason", text(pod, "status", "message") or "NodeLost")

@@ -20,9 +20,10 @@ class Scene(NamedTuple):
     """One workload and what belongs to it, at one time.
 
     `owned`: its ReplicaSets or ControllerRevisions, other workloads' among them do no harm. `pods`, `events`, `claims`
-    (PersistentVolumeClaims): of its namespace, the same. `nodes`: those that its Pods are on. `budgets`:
-    PodDisruptionBudgets. `logs`: by (name of the Pod, name of the container). `unseen`: what could not be asked
-    for, a plural (`events`) and why; its absence above then means nothing.
+    (PersistentVolumeClaims): of its namespace, the same. `nodes`: those that its Pods are on; `gone_nodes`: names of
+    those that were asked for and are not there. `budgets`: PodDisruptionBudgets. `logs`: by (name of the Pod, name of
+    the container). `unseen`: what could not be asked for, a plural (`events`) and why; its absence above then means
+    nothing.
     """
 
     workload: Object
@@ -31,6 +32,7 @@ class Scene(NamedTuple):
     events: Sequence[Object] = ()
     claims: Sequence[Object] = ()
     nodes: Sequence[Object] = ()
+    gone_nodes: Sequence[str] = ()
     budgets: Sequence[Object] = ()
     logs: Mapping[tuple[str, str], LogTail] = {}
     unseen: Mapping[str, str] = {}

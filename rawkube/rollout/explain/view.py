@@ -21,6 +21,7 @@ REVISION_HASH = "controller-revision-hash"
 MESSAGE = 2000
 """How many characters of the message of an Event are read."""
 
+_OBSERVED_KINDS = ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")  # whose controllers say what they have seen
 _DAY = 86400
 _LONGEST_TIME = 64
 
@@ -117,7 +118,9 @@ class View:
 
     @property
     def is_observed(self) -> bool:
-        """Whether the controller has seen the present generation of the workload."""
+        """Whether the controller has seen the workload's present generation; some kinds do not tell, such as Job."""
+        if self.kind not in _OBSERVED_KINDS and at(self.workload, "status", "observedGeneration") is None:
+            return True
         return number(self.workload, "status", "observedGeneration") >= number(self.workload, "metadata", "generation")
 
     def _pods(self) -> tuple[list[Object], list[Object]]:

@@ -104,13 +104,25 @@ def test_recorded_rollouts() -> None:
             {"generation": 1, "observed": 0},
             "its controller has not seen the present spec (generation 1; it has seen 0)",
         ),
-        ({"replicas": 0}, {}, "no Pod is wanted: spec.replicas is 0"),
     ],
 )
 def test_a_controller_that_looks_away(spec: Object, meta: Object, expected: str) -> None:
     status = {"replicas": 1, "observedGeneration": meta.get("observed", 2)}
     told = _of("Deployment", spec, status, meta=meta)
-    assert [text for _, text, _ in told] == ([expected] if expected else [])
+    assert told == ([("NotObserved", expected, MAYBE)] if expected else [])
+
+
+def test_a_kind_whose_controller_does_not_say_what_it_has_seen() -> None:
+    old = {"generation": 3, "creationTimestamp": clock("14:00:00")}
+    for kind, codes in (("Deployment", ["NotObserved"]), ("Job", []), ("Rollout", [])):
+        assert [code for code, *_ in _of(kind, status={"observedGeneration": None}, meta=old)] == codes, kind
+    assert [code for code, *_ in _of("Rollout", meta=old)] == ["NotObserved"]  # it has seen 2
+
+
+def test_no_pod_is_wanted() -> None:
+    told = ("ScaledToZero", "no Pod is wanted: spec.replicas is 0", NEVER)
+    for kind, left, expected in (("ReplicaSet", 0, [told]), ("ReplicaSet", 1, []), ("Deployment", 1, [])):
+        assert _of(kind, {"replicas": 0}, {"replicas": left, "updatedReplicas": 0}) == expected, (kind, left)
 
 
 def test_old_pods_wait_for_somebody_to_delete_them() -> None:
@@ -286,6 +298,13 @@ def test_nodes_that_could_not_be_seen_are_not_gone() -> None:
         Scene(workload("ReplicaSet"), pods=[one], nodes=[_node("True")], unseen={"nodes": "forbidden"}),
     ):
         assert not found(nodes.findings(view(scene)))
+
+
+def test_the_only_node_that_was_asked_for_is_gone() -> None:
+    one = pod("web-a", ready(is_ready=False), {"nodeName": "n1"})
+    for gone, codes in (["n1"], ["NodeGone"]), (["n2"], []):
+        scene = Scene(workload("ReplicaSet"), pods=[one], gone_nodes=gone)
+        assert [finding.code for finding in nodes.findings(view(scene))] == codes
 
 
 def test_a_daemon_set_that_no_node_wants() -> None:
