@@ -16,8 +16,6 @@ from rawkube.api.objects import Object, complete_list, decode_object, metadata_o
 from rawkube.api.paths import encode_query, resource_path
 from rawkube.api.resource import Resource
 from rawkube.api.status import is_failure, retry_after, status_error
-from rawkube.api.warning_header import parse_warnings
-from rawkube.api.watch import WatchDecoder, WatchEvent
 from rawkube.duration import format_duration
 from rawkube.errors import ConnectionLost, DecodeError, StatusError, TransportError
 from rawkube.gotext import go_quote
@@ -27,12 +25,13 @@ from rawkube.kubeconfig.credentials import Credentials
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions
 from rawkube.wire.http import BODY_LIMIT, Request, Response
 from rawkube.wire.pool import Pool
-from rawkube.wire.tap import Tap
 
 if TYPE_CHECKING:
+    from rawkube.api.watch import WatchEvent
     from rawkube.kubeconfig.exec_plugin import PluginOptions
     from rawkube.kubeconfig.oidc import Fetch
     from rawkube.wire.proxy import Proxy
+    from rawkube.wire.tap import Tap
 
 RETRIES = 10
 """How often a request is repeated when the server asks for it, or when a GET's connection breaks (client-go)."""
@@ -200,7 +199,9 @@ class ApiClient:
             response = self._once(request, timeouts, deadline)
         if date := response.header("date"):
             self.answered = self.clock(), date
-        if self._on_warning is not None:
+        if self._on_warning is not None and response.header("warning"):
+            from rawkube.api.warning_header import parse_warnings
+
             for text in parse_warnings(value for name, value in response.headers if name == "warning"):
                 self._on_warning(text)
         return response
@@ -381,6 +382,8 @@ class Watch:
 
     def __init__(self, response: Response, tap: Tap | None = None) -> None:
         self.response = response
+        from rawkube.api.watch import WatchDecoder
+
         self.error: TransportError | None = None
         self._decoder = WatchDecoder()
         self._tap = tap

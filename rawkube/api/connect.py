@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.client import ApiClient
 from rawkube.kubeconfig import access_from
 from rawkube.kubeconfig.access import Overrides
 from rawkube.kubeconfig.kuberc import load as load_preferences
 from rawkube.kubeconfig.load import home_directory
 from rawkube.wire.dial import Timeouts
-from rawkube.wire.tap import Tap
+
+if TYPE_CHECKING:
+    from rawkube.wire.tap import Tap
 
 
 def connect(  # noqa: PLR0913 - each is asked for by name

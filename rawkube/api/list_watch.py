@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 
-from rawkube._typing import NamedTuple
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.client import ApiClient, Watch
 from rawkube.api.objects import Object, metadata_of, rows_of
 from rawkube.api.resource import Resource
@@ -32,8 +32,10 @@ from rawkube.api.streaming_list import (
     is_busy,
     is_expired,
 )
-from rawkube.api.watch import WatchEvent
 from rawkube.errors import DeadlineExceeded, DecodeError, RawkubeError, StatusError, TransportError, WaitTimeout
+
+if TYPE_CHECKING:
+    from rawkube.api.watch import WatchEvent
 
 SILENCE_MARGIN = 15.0
 """Seconds that a watch may stay silent beyond the time at which the server was asked to end it."""

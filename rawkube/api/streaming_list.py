@@ -6,9 +6,12 @@ DELETED may stand among them. A server that does not know the parameter ignores 
 
 from __future__ import annotations
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.objects import Object, metadata_of
-from rawkube.api.watch import WatchEvent
 from rawkube.errors import ConnectError, RawkubeError, ResolveError, StatusError, TLSError
+
+if TYPE_CHECKING:
+    from rawkube.api.watch import WatchEvent
 
 QUERY = (("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan"))
 """What makes a watch a streaming list, besides `allowWatchBookmarks`."""

@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator
 from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import parse_arguments
 from rawkube.api.client import ApiClient
-from rawkube.api.label_selector import labels_match
 from rawkube.api.list_watch import Selection
 from rawkube.api.mapper import Mapper
-from rawkube.api.missing import get_or_explain
-from rawkube.api.objects import Object
 from rawkube.cli import sources
 from rawkube.cli.output import Output
 from rawkube.cli.reporters import Reporter, reporter_for
@@ -170,15 +167,15 @@ class _Named:
                 yield one
                 continue
             try:
-                if not self._has_labels(get_or_explain(client, *one[:3]) if self._labels else {}):
+                if self._labels and not self._has_labels(client, one):
                     continue
             except RawkubeError as error:
                 yield error
             else:
                 yield Selection(*one[:3])
 
-    def _has_labels(self, found: Object) -> bool:
-        if not self._labels:
-            return True
+    def _has_labels(self, client: ApiClient, one: sources.FromFile) -> bool:
+        from rawkube.api.label_selector import labels_match
+        from rawkube.api.missing import get_or_explain
 
-        return labels_match(self._labels, found)
+        return labels_match(self._labels, get_or_explain(client, *one[:3]))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import draft as drafts
-from rawkube.kubeconfig import plugins, proxies, proxy_url, server_url
+from rawkube.kubeconfig import proxies, server_url
 from rawkube.kubeconfig.access import Access, AuthProvider, Origin, Overrides
 from rawkube.kubeconfig.draft import CREDENTIALS, TLS, Draft
 from rawkube.kubeconfig.in_cluster import InCluster
@@ -203,6 +203,8 @@ def _proxy(draft: Draft, server: ServerURL, environ: Mapping[str, str]) -> str:
         draft.force("proxy_url", decision.url, origin)
         why = decision.why
     if draft.get("proxy_url"):
+        from rawkube.kubeconfig import proxy_url
+
         try:
             proxy_url.parse(draft.get("proxy_url"))
         except ConfigError as error:
@@ -241,6 +243,8 @@ def _check_credentials(draft: Draft, chosen: _Chosen) -> None:
     header = bearer or draft.get("username")
     certificate = draft.any_of(("cert_file", "cert_data"))
     if draft.get("exec") is not None:
+        from rawkube.kubeconfig import plugins
+
         config = plugins.exec_config(draft, chosen.user, chosen.cluster)
         draft.clear("exec") if header or certificate else draft.values.update(exec=config)
     if draft.get("auth_provider") is not None:

@@ -11,7 +11,6 @@ from rawkube._typing import Any
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig.draft import Draft
-from rawkube.kubeconfig.proxy_url import without_userinfo
 
 Unreadable = Callable[[str], str]
 """A path → why it cannot be opened, empty if it can."""
@@ -96,6 +95,8 @@ def _cluster_problems(draft: Draft, cluster: str, unreadable: Unreadable) -> Pro
     if draft.get("proxy_url"):
         problem = proxy_url_problem(draft.get("proxy_url"))
         if problem:
+            from rawkube.kubeconfig.proxy_url import without_userinfo
+
             shown = go_quote(without_userinfo(draft.get("proxy_url")))
             yield f"invalid 'proxy-url' {shown} for cluster {go_quote(cluster)}: {problem}", "proxy_url"
     if draft.get("ca_file") and draft.get("ca_data"):

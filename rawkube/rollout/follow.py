@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Listed, ListWatch, Selection
-from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
 from rawkube.errors import ObjectDeleted
 from rawkube.rollout.happenings import State, Workload
@@ -89,17 +88,21 @@ class Following:
             found = self._followed.listed(step.items) if isinstance(step, Listed) else self._followed.changed(*step)
             if found is None:
                 if isinstance(step, Listed):
-                    get_or_explain(
-                        self._client, *self.workload
-                    )  # its error is the answer; none: the LIST was too early
-                    self._followed.say_missing_once(self._on_note)
-                    self._loop.list_again()
+                    self._not_listed()
                 continue
             self.object = found
             progress = self._judge(found)
             yield State(self.workload, found, progress)
             if progress.done:
                 return
+
+    def _not_listed(self) -> None:
+        """Ask for the object itself: its error is the answer; without one the LIST was too early, and is repeated."""
+        from rawkube.api.missing import get_or_explain
+
+        get_or_explain(self._client, *self.workload)
+        self._followed.say_missing_once(self._on_note)
+        self._loop.list_again()
 
     def _set_deadline(self) -> None:
         """The time runs from the first answer."""

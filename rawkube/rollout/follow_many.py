@@ -12,7 +12,6 @@ from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Selection
-from rawkube.api.missing import get_or_explain
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
 from rawkube.errors import RawkubeError, StatusError, WaitTimeout
@@ -191,5 +190,7 @@ def check_kind(client: ApiClient, how: How, workload: Workload) -> None:
     """Raises UnsupportedKind, or, where there is no such object, that; UsageError for what can be no name."""
     check_name(workload.name)
     if unsupported := how.unsupported(workload.resource.group, workload.resource.kind):
+        from rawkube.api.missing import get_or_explain
+
         get_or_explain(client, *workload)
         raise UnsupportedKind(unsupported)

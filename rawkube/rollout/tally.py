@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import RawkubeError
-from rawkube.rollout.explain.finding import Finding
 from rawkube.rollout.happenings import (
     COMPLETE,
     DELETED,
@@ -25,6 +25,9 @@ from rawkube.rollout.happenings import (
     Workload,
     outcome_of,
 )
+
+if TYPE_CHECKING:
+    from rawkube.rollout.explain.finding import Finding
 
 WORST_FIRST = (INTERRUPTED, ERROR, FAILED, DELETED, NOT_FOUND, TIMED_OUT, UNFINISHED, COMPLETE)
 """Which outcome of several stands for all of them: the first of these that one of them had."""

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rawkube._typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 from rawkube.errors import ConnectionLost, ProtocolError, TransportError
-from rawkube.wire.body import inflater
 from rawkube.wire.deadline import READING_BODY, end_of, exceeded
 from rawkube.wire.dial import Timeouts
 from rawkube.wire.http1 import Cut, Data, Head, Invalid, Malformed, Reader, encode
@@ -388,6 +387,8 @@ class Response:
         if self._is_plain:
             return event.data
         if self._inflater is None:
+            from rawkube.wire.body import inflater
+
             self._inflater = inflater(self.header("content-encoding"))
             self._is_plain = self._inflater is None
             if self._inflater is None:
