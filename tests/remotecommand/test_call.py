@@ -56,7 +56,7 @@ def test_a_reader_without_lines_is_enough() -> None:
 
 def test_small_pieces_are_joined() -> None:
     pieces = [b"\n"] * 200_000
-    joined = list(messages(pieces))
+    joined = list(messages(pieces, clock=lambda: 0.0))
     assert b"".join(joined) == b"\n" * 200_000
     assert len(joined) < 200
 
