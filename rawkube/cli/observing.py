@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping
 
 from rawkube._typing import TYPE_CHECKING
-from rawkube.errors import UsageError
-from rawkube.gotext import go_quote, one_line
+from rawkube.errors import RecordingError, UsageError
+from rawkube.gotext import go_quote
 
 if TYPE_CHECKING:
     from rawkube.cli.flags import Parsed
@@ -121,10 +121,12 @@ def _write(write: Callable[[bytes], int], line: str) -> None:
 
 def _file(path: str) -> int:
     """A descriptor, which is open until the process ends."""
+    from rawkube.observe.record import make_private
+
     try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-    except OSError as error:
-        raise UsageError(f"--trace: open {one_line(path)}: {(error.strerror or str(error)).lower()}") from None
+        return make_private(path)
+    except RecordingError as error:
+        raise UsageError(f"--trace: {error}") from None
 
 
 def _recorder(path: str, out: Output, *, secrets: bool) -> Callable[[Event], None]:

@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import re
+import stat
 import threading
 from collections.abc import Callable
 
@@ -121,9 +122,10 @@ def make_private(path: str) -> int:
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
         raise RecordingError(f"open {one_line(path)}: {(error.strerror or str(error)).lower()}") from None
-    if hasattr(os, "fchmod"):  # an older file of that name may be open to others
+    # An older file of that name may be open to others. A device stays as it is: /dev/null belongs to everybody.
+    if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(descriptor).st_mode):
         try:
             os.fchmod(descriptor, 0o600)
-        except OSError:  # a pipe, or /dev/stdout
+        except OSError:  # a file of somebody else
             pass
     return descriptor

@@ -18,8 +18,9 @@ class Head:
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
-        self._lines = raw.split(b"\r\n")
-        self.start = self._lines[0].decode("latin-1")
+        # A line may end without CR for many a reader (RFC 9112, section 2.2), and a secret stand behind it.
+        self._lines = raw.split(b"\n")
+        self.start = self._lines[0].removesuffix(b"\r").decode("latin-1")
         self._pairs = [_pair(line) for line in self._lines[1:]]
 
     def value(self, name: str) -> str:
@@ -44,17 +45,21 @@ class Head:
 
         `length`: the new Content-Length where there is one; `without`: headers (lower case) that are left out.
         """
-        shown = [redact.target_line(self.start).encode("latin-1")]
+        shown = [redact.target_line(self.start).encode("latin-1") + _line_end(self._lines[0])]
         for line, (name, value) in zip(self._lines[1:], self._pairs, strict=True):
             if name.lower() in without or (line[:1] in (b" ", b"\t") and line.strip()):
                 continue  # a folded line may go on with a secret
             if name.lower() == "content-length" and length is not None:
-                shown.append(f"{name}: {length}".encode("latin-1"))
+                shown.append(f"{name}: {length}".encode("latin-1") + _line_end(line))
                 continue
             masked = redact.headers([(name, value)])[0][1] if name else value
-            shown.append(line if masked == value else f"{name}: {masked}".encode("latin-1"))
-        raw = b"\r\n".join(shown)
+            shown.append(line if masked == value else f"{name}: {masked}".encode("latin-1") + _line_end(line))
+        raw = b"\n".join(shown)
         return raw, raw != self.raw
+
+
+def _line_end(line: bytes) -> bytes:
+    return b"\r" if line.endswith(b"\r") else b""
 
 
 def _pair(line: bytes) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from rawkube._typing import TYPE_CHECKING, NamedTuple, Protocol
 from rawkube._version import user_agent
 from rawkube.errors import ConnectionLost, ConnectionRefused, ProtocolError, ProxyError
 from rawkube.gotext import go_quote, one_line
+from rawkube.wire.redact import MASK
 from rawkube.wire.x509 import ip_bytes
 
 if TYPE_CHECKING:
@@ -201,8 +202,15 @@ class Connect:
         detail = [f"the proxy {self.proxy.named} answered CONNECT {self.target} with {said}"]
         if self.status == 407:
             detail.append(about_credentials(self.proxy, self._asked))
-        detail += readable(self._body, self._media)
+        detail += readable(self._without_credentials(self._body), self._media)
         return ProxyError(self.reason or f"HTTP status {self.status}", status=self.status, detail=detail)
+
+    def _without_credentials(self, body: bytes) -> bytes:
+        """A page about an error may repeat what was asked."""
+        secrets = (self.proxy.authorization.partition(" ")[2], self.proxy.password)
+        for secret in filter(None, secrets):
+            body = body.replace(secret.encode("utf-8", "surrogateescape"), MASK.encode())
+        return body
 
 
 def about_credentials(proxy: Proxy, asked: list[str]) -> str:

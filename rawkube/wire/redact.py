@@ -14,10 +14,17 @@ MASK = "<redacted>"
 BEARER_SUBPROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 _CREDENTIALS = frozenset({"authorization", "proxy-authorization"})
-_COOKIES = frozenset({"cookie", "set-cookie"})
-_URLS = frozenset({"location", "content-location", "referer", "origin"})
+_URLS = frozenset(
+    (
+        *("location", "content-location", "referer", "origin", "link", "refresh"),
+        *("x-original-url", "x-original-uri", "x-rewrite-url", "x-forwarded-uri"),  # what an ingress was asked for
+    )
+)
 _SCHEMES = {"bearer": "Bearer", "basic": "Basic", "negotiate": "Negotiate", "digest": "Digest"}
-_SECRET_WORDS = ("token", "secret", "password", "passwd", "api-key", "api_key", "apikey", "authorization")
+_SECRET_WORDS = (
+    *("token", "secret", "password", "passwd", "api-key", "api_key", "apikey", "authorization"),
+    *("credential", "auth-key", "auth_key", "-signature", "cookie"),
+)
 _SECRET_PARAMETERS = frozenset({"code", "sig", "signature", "assertion", "client_assertion"})
 
 
@@ -33,7 +40,7 @@ def _header(name: str, value: str) -> str:
         return ", ".join(_subprotocol(entry.strip()) for entry in value.split(","))
     if name in _URLS:
         return target(value)
-    if name in _COOKIES or any(word in name for word in _SECRET_WORDS):
+    if any(word in name for word in _SECRET_WORDS):
         return MASK
     return value
 
@@ -80,7 +87,8 @@ def _without_userinfo(url: str) -> str:
 
 
 def _query(query: str) -> str:
-    return "&".join(map(_parameter, query.split("&")))
+    # A semicolon parts parameters too, for servers older than the URL standard.
+    return "&".join(";".join(map(_parameter, part.split(";"))) for part in query.split("&"))
 
 
 def _parameter(pair: str) -> str:

@@ -8,17 +8,22 @@ the server sent it, and is left out if it is the client's, whose head may hold a
 
 from __future__ import annotations
 
+import re
 from collections import deque
 
 from rawkube._typing import NamedTuple
 from rawkube.wire import redact_body
 from rawkube.wire.frame_mask import ZeroMask
 from rawkube.wire.framing import Framing, Head
+from rawkube.wire.redact import MASK
 from rawkube.wire.secret_body import SecretBody
 
 CLIENT, SERVER = "client", "server"
+_HEAD_END = re.compile(rb"\n\r?\n")
 HEAD_LIMIT = 1024 * 1024
 """The largest head that is looked at, in bytes."""
+
+_LEFT_OUT = b"\x81\x0a" + MASK.encode()  # a text frame in place of all that follow
 
 
 class Piece(NamedTuple):
@@ -103,12 +108,13 @@ class _Side:
 
     def _head(self) -> list[Piece]:
         self._held += self._take()
-        end = self._held.find(b"\r\n\r\n")
-        if end < 0:
+        ended = _HEAD_END.search(self._held)
+        if ended is None:
             if len(self._held) > HEAD_LIMIT or not self._looks_right(bytes(self._held[:16])):
                 return self._not_http()
             return []
-        head, self._rest = bytes(self._held[: end + 4]), bytes(self._held[end + 4 :])
+        end = ended.end()
+        head, self._rest = bytes(self._held[:end]), bytes(self._held[end:])
         self._held.clear()
         if not self._looks_right(head):
             self._held += head
@@ -181,9 +187,9 @@ class _Client(_Side):
         super().__init__(asked, secrets)
         self._mask = ZeroMask()
 
-    def switch(self, *, websocket: bool) -> None:
-        """The server has switched protocols."""
-        self._state = self._frames if websocket else self._as_it_is
+    def switch(self, *, websocket: bool, secret: bool) -> None:
+        """The server has switched protocols. `secret`: what follows is objects that hold secrets."""
+        self._state = self._left_out if secret else self._frames if websocket else self._as_it_is
 
     def _frames(self) -> list[Piece]:
         return self._piece(self._mask.feed(self._take()))
@@ -198,8 +204,8 @@ class _Client(_Side):
         return [Piece(self.side, b"", True)]
 
     def _cut_head(self, held: bytes) -> Piece:
-        whole = held.rpartition(b"\r\n")[0]  # a line that was cut may be a credential
-        return Piece(self.side, Head(whole + b"\r\n").redacted()[0] if whole else b"", True)
+        whole, end, _ = held.rpartition(b"\n")  # a line that was cut may be a credential
+        return Piece(self.side, Head(whole + end).redacted()[0], True)
 
     def _begin(self, raw: bytes) -> list[Piece]:
         head = Head(raw)
@@ -220,17 +226,21 @@ class _Server(_Side):
     def __init__(self, asked: deque[Asked], secrets: bool, client: _Client) -> None:
         super().__init__(asked, secrets)
         self._other = client
+        self._had_secret = False
 
     def _looks_right(self, start: bytes) -> bool:
         return start.startswith(b"HTTP/"[: len(start)])
 
     def _not_http(self) -> list[Piece]:
         held, self._held = bytes(self._held), bytearray()
+        if self._had_secret:  # the rest of a body that is longer than its head says
+            self._state = self._left_out
+            return [Piece(self.side, b"", True)]
         self._state = self._as_it_is
         return self._piece(held)
 
     def _cut_head(self, held: bytes) -> Piece:
-        whole, end, _ = held.rpartition(b"\r\n")
+        whole, end, _ = held.rpartition(b"\n")
         return Piece(self.side, Head(whole + end).redacted()[0] if whole else held, bool(whole))
 
     def _begin(self, raw: bytes) -> list[Piece]:
@@ -239,11 +249,14 @@ class _Server(_Side):
         status = int(code) if code.isascii() and code.isdigit() else 0
         if status == 101:
             websocket = "websocket" in head.value("upgrade").lower()
-            self._state = self._as_it_is
-            self._other.switch(websocket=websocket)
-            return self._piece(head.raw if self._secrets else head.redacted()[0])
+            secret = bool(self._asked and self._asked[0].secret) and not self._secrets
+            self._state = self._left_out if secret else self._as_it_is
+            self._other.switch(websocket=websocket, secret=secret)
+            shown = self._piece(head.raw if self._secrets else head.redacted()[0])
+            return [*shown, Piece(self.side, _LEFT_OUT if websocket else b"", True)] if secret else shown
         if 100 <= status < 200:
-            return self._piece(raw)
+            return self._piece(*((raw, False) if self._secrets else head.redacted()))
         asked = self._asked.popleft() if self._asked else Asked("", redact_body.LOGIN)
+        self._had_secret = bool(asked.secret) and not self._secrets
         empty = asked.method == "HEAD" or status in (204, 304)
         return self._enter(head, asked.secret, Framing(0) if empty else head.framing(-1))

@@ -12,6 +12,7 @@ from rawkube.observe.exchanges import Exchange, read_exchanges
 from rawkube.observe.recording import Piece
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
+RECORDINGS = sorted(FIXTURES.glob("*/*.jsonl"))
 DEPLOYMENTS = "/apis/apps/v1/namespaces/demo/deployments"
 JSON = "application/json"
 

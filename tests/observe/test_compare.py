@@ -16,6 +16,7 @@ from rawkube.observe.compare import Comparison, compare, facts_of, sentence
 from rawkube.observe.compared import Compared, exchanges_of, split
 from rawkube.observe.conversation import Conversation, Happening
 from rawkube.observe.recording import Piece, Recording
+from tests.support.examples import some
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 EXEC = "exec/v5-stdin-cat.jsonl"
@@ -61,7 +62,7 @@ def replaced(old: bytes, new: bytes) -> Change:
     return lambda piece: piece._replace(data=piece.data.replace(old, new))
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", some("comparisons", RECORDINGS), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_recording_is_like_itself(path: Path) -> None:
     both = [read(pieces(str(path.relative_to(FIXTURES)))) for _ in "ab"]
     comparison = compare(*both)

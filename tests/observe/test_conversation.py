@@ -12,6 +12,7 @@ import pytest
 from rawkube.observe.conversation import Conversation, Happening
 from rawkube.observe.messages import KEPT
 from rawkube.observe.recording import Piece, Recording
+from tests.support.examples import some
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 RECORDINGS = sorted(FIXTURES.rglob("*.jsonl"))
@@ -39,7 +40,7 @@ def of_kind(happenings: Iterable[Happening], *kinds: str) -> list[dict[str, Any]
     return [happening.data for happening in happenings if happening.kind in kinds]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", some("stories", RECORDINGS), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recording_can_be_told(path: Path) -> None:
     happenings = told(pieces_of(str(path.relative_to(FIXTURES))))
     kinds = [happening.kind for happening in happenings]

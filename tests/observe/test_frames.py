@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rawkube.observe.frames import HALF_CLOSED, ClientFrames, ServerFrames, close_frame, pong_frame
 from rawkube.remotecommand.protocols import V1, V4, V4_BASE64, V5, Protocol
 from tests.observe.made import frame, masked
+from tests.support.examples import examples
 
 MASK = b"\x12\x34\xff\x00"
 
@@ -93,7 +94,7 @@ def test_what_breaks_the_protocol(name: str) -> None:
         assert frames.counts[0] <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.binary(max_size=80), st.integers(0, 80))
 def test_no_bytes_raise(data: bytes, cut: int) -> None:
     for protocol in (V5, V4_BASE64, None):

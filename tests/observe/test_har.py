@@ -16,6 +16,7 @@ from rawkube.observe.har import Har
 from rawkube.observe.har_reader import read_har
 from rawkube.observe.inspect import Inspected
 from tests.observe.json_schema import HAR, faults
+from tests.support.examples import some
 from tests.support.recordings import FIXTURES, exchanges, name_of
 
 RECORDINGS = sorted(FIXTURES.rglob("*.jsonl"))
@@ -52,7 +53,7 @@ def answered(body: bytes, head: str = "") -> bytes:
     return f"HTTP/1.1 200 OK\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=name_of)
+@pytest.mark.parametrize("path", some("archives", RECORDINGS), ids=name_of)
 def test_every_recording_makes_a_valid_har(path: Path) -> None:
     happenings = happenings_of(path)
     log = log_of(happenings)

@@ -16,6 +16,7 @@ from rawkube.observe.html import SCRIPTS, Page, json_in_html, part, policy
 from rawkube.observe.page_data import Data
 from rawkube.observe.replicas import SERIES
 from tests.observe.test_har import RECORDINGS, SWITCHED, answered, asked, happenings_of, said
+from tests.support.examples import some
 from tests.support.recordings import FIXTURES, name_of
 
 EVIL = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &amp;\u2028\u202e\x1b[2J\x00"
@@ -56,7 +57,7 @@ class Read(HTMLParser):
         return found
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=name_of)
+@pytest.mark.parametrize("path", some("pages", RECORDINGS), ids=name_of)
 def test_every_recording_makes_a_page(path: Path) -> None:
     happenings = happenings_of(path)
     data = Read(page_of(happenings)).data

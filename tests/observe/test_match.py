@@ -19,6 +19,7 @@ from tests.observe.made import (
     DEPLOYMENTS,
     FIXTURES,
     JSON,
+    RECORDINGS,
     Script,
     answer,
     chunk,
@@ -29,6 +30,7 @@ from tests.observe.made import (
     listing,
     start,
 )
+from tests.support.examples import examples, some
 
 NAMED = f"{DEPLOYMENTS}?fieldSelector=metadata.name%3Dweb"
 WATCH = f"{NAMED}&watch=true&allowWatchBookmarks=true"
@@ -484,7 +486,7 @@ def test_gzip_is_read() -> None:
 # The real recordings
 
 
-@pytest.mark.parametrize("file", sorted(FIXTURES.glob("*/*.jsonl")), ids=lambda f: f"{f.parent.name}/{f.stem}")
+@pytest.mark.parametrize("file", some("matching", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_the_recorded_client_gets_what_it_got(file: Path) -> None:
     with Recording(file) as recording:
         exchanges = read_exchanges(recording)
@@ -559,7 +561,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
     query=st.lists(st.tuples(st.sampled_from(NAMES), st.one_of(st.sampled_from(VALUES), st.text(max_size=5)))),
     accept=st.sampled_from(["", JSON, "*/*", TABLE, ";;q=,", "application/vnd.kubernetes.protobuf"]),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_whatever_is_asked_is_answered(path: str, query: list[tuple[str, str]], accept: str) -> None:
     script = list_watch()
     script.pieces += [p._replace(conn=p.conn + 50) for p in streamed().pieces]

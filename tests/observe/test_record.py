@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rawkube.errors import RecordingError
 from rawkube.observe.record import Recorder, line_of
 from rawkube.observe.recording import Recording
+from tests.support.examples import examples
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
@@ -36,7 +37,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=50) | st.text(max_size=20).map(str.encode))
 def test_any_bytes_come_back(data: bytes) -> None:
     line = json.dumps(line_of(1, 0.0, "client", data), ensure_ascii=True)
@@ -61,6 +62,16 @@ def test_the_file_is_the_owners_alone(tmp_path: Path) -> None:
     Recorder(str(path)).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "old" not in path.read_text()
+
+
+def test_the_mode_of_a_device_stays(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path, 0o644)
+    path.chmod(0o644)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    Recorder(str(path)).close()
+    os.close(reader)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_each_line_is_there_at_once(tmp_path: Path) -> None:

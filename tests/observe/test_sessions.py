@@ -15,6 +15,7 @@ from rawkube.observe.exchanges import CLOSED, OPEN, RESET, Exchange, read_exchan
 from rawkube.observe.recording import Piece, Recording
 from rawkube.observe.sessions import Session, steps_of
 from tests.observe.made import FIXTURES, V5, frame, masked, piece, switching, upgrade
+from tests.support.examples import examples
 
 HEAD = switching().encode()
 SIZE = masked(b'\4{"Width":80,"Height":24}\n')
@@ -114,7 +115,7 @@ def test_wherever_the_recorded_bytes_are_cut() -> None:
         assert (told, playing.ends) == (TOLD, CLOSED)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.lists(st.integers(1, 40), max_size=12))
 def test_the_clients_cuts_into_messages_do_not_matter(messages: list[int], reads: list[int]) -> None:
     payload, typed, i = b"one\ntwo\n", b"", 0
@@ -280,7 +281,7 @@ def test_a_client_that_breaks_the_protocol_is_told() -> None:
     assert playing.ends == CLOSED
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=4))
 def test_no_bytes_of_a_client_raise(reads: Sequence[bytes]) -> None:
     playing = session(CAT, 1.0)
@@ -290,7 +291,7 @@ def test_no_bytes_of_a_client_raise(reads: Sequence[bytes]) -> None:
     assert playing.ends in (OPEN, CLOSED)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.binary(max_size=30)), max_size=6), st.sampled_from([V5, "x", ""]))
 def test_no_recording_raises(pieces: Sequence[tuple[bool, bytes]], chosen: str) -> None:
     told = [piece("client" if mine else "server", 2.0 + t, data) for t, (mine, data) in enumerate(pieces) if data]

@@ -26,6 +26,7 @@ from tests.observe.made import FIXTURES
 from tests.proxy.rig import TOKEN
 from tests.replay.test_recorded_exec import stdin_of
 from tests.support.discovery import recorded as discovery
+from tests.support.examples import chosen
 from tests.support.logs_server import Log, LogsServer, line
 from tests.support.run import kubeconfig
 from tests.support.server import Peer, PeerGone, ScriptedServer
@@ -108,10 +109,12 @@ def compare(name: str, folder: Path) -> list[object]:
 @pytest.mark.kubectl
 @kubectl
 def test_kubectl_says_the_same(tmp_path: Path) -> None:
+    failing = "exec/v5-exit-3"
+    tried = [name for name in RECORDED if name == failing or chosen(name, 4)]
     with ThreadPoolExecutor(3) as pool:
-        found = dict(zip(RECORDED, pool.map(lambda name: compare(name, tmp_path / name), RECORDED), strict=True))
+        found = dict(zip(tried, pool.map(lambda name: compare(name, tmp_path / name), tried), strict=True))
     assert {name: three for name, three in found.items() if len(set(three)) > 1} == {}
-    assert found["exec/v5-exit-3"][0].code == 3  # type: ignore[attr-defined]
+    assert found[failing][0].code == 3  # type: ignore[attr-defined]
 
 
 @pytest.mark.kubectl

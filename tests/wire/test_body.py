@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rawkube.errors import ProtocolError
 from rawkube.wire.body import PIECE, Inflater, inflater
+from tests.support.examples import examples
 
 TEXT = b'{"kind":"PodList","items":[' + b'{"a":"\xc3\xa4"},' * 20 + b"]}"
 
@@ -53,7 +54,7 @@ def test_split_at_every_byte(case: tuple[str, bytes, bytes]) -> None:
     assert decode(coding, [encoded[i : i + 1] for i in range(len(encoded))]) == text
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.binary(max_size=500), st.lists(st.integers(1, 50), min_size=1), st.sampled_from(["gzip", "deflate"]))
 def test_any_split(data: bytes, sizes: list[int], coding: str) -> None:
     encoded = gzip.compress(data) if coding == "gzip" else zlib.compress(data)

@@ -18,6 +18,7 @@ from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.http import HEAD_LIMIT, Connection, Request
 from rawkube.wire.stream import Stream
 from rawkube.wire.tap import Event, Tap
+from tests.support.examples import examples
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
 
@@ -471,7 +472,7 @@ def test_the_bound_of_a_whole_body() -> None:
         assert not connection.idle
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     pieces=st.lists(st.binary(min_size=1, max_size=40), max_size=6),
     cuts=st.lists(st.integers(0, 400), max_size=12),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rawkube._version import user_agent
 from rawkube.errors import ConnectionLost, ConnectionRefused, ProtocolError, ProxyError, TransportError
 from rawkube.wire.proxy import HEAD_LIMIT, Connect, Conversation, Proxy, Socks5, readable
+from tests.support.examples import examples
 
 HTTP = Proxy("http", "p.test", 3128)
 SOCKS = Proxy("socks5", "p.test", 1080)
@@ -88,6 +89,17 @@ def test_a_tunnel_cut_at_every_byte(head: bytes) -> None:
         talk = Connect(HTTP, "h", 1)
         drive(talk, pieces)
         assert (talk.wants, talk.status, talk.leftover) == (0, 200, early)
+
+
+def test_a_refusal_that_repeats_the_request_shows_no_credentials() -> None:
+    proxy = HTTP._replace(username="me", password="s3cret")
+    asked = Connect(proxy, "h", 1).start() + b"s3cret"
+    head = b"HTTP/1.1 407 No\r\nContent-Length: %d\r\n\r\n" % len(asked)
+    with pytest.raises(ProxyError) as caught:
+        drive(Connect(proxy, "h", 1), [head, asked])
+    told = "\n".join(caught.value.detail)
+    assert "Proxy-Authorization: Basic <redacted>\n<redacted>" in told
+    assert "s3cret" not in told
 
 
 REFUSALS = {
@@ -309,7 +321,7 @@ def test_a_name_that_is_too_long() -> None:
 @pytest.mark.parametrize(
     "make", [lambda: Connect(HTTP, "h", 1), lambda: Socks5(LOGGED_IN, "h", 1)], ids=["http", "socks"]
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     pieces=st.lists(st.binary(min_size=1, max_size=40), max_size=8),
     start=st.sampled_from([b"", b"HTTP/1.1 ", b"\5\2\1\0"]),

@@ -13,6 +13,7 @@ from rawkube.wire.dial import Endpoint
 from rawkube.wire.http import Request
 from rawkube.wire.pool import Pool
 from rawkube.wire.tap import Event, Tap
+from tests.support.examples import examples
 from tests.support.server import Peer, ScriptedServer
 
 
@@ -32,6 +33,9 @@ from tests.support.server import Peer, ScriptedServer
         ("X-PASSWORD", "abc", "<redacted>"),
         ("X-Api-Key", "abc", "<redacted>"),
         ("Location", "https://u:p@h/x?access_token=abc#id_token=d", "https://<redacted>@h/x?access_token=<redacted>#id_token=<redacted>"),
+        ("Link", "<https://u:p@h/x?token=abc>; rel=next", "<https://<redacted>@h/x?token=<redacted>; rel=next"),
+        ("X-Original-URI", "/x?token=abc", "/x?token=<redacted>"),
+        ("Cookie2", "abc", "<redacted>"),
         ("Impersonate-User", "jane", "jane"),
         ("Impersonate-Group", "system:masters", "system:masters"),
         ("Accept", "application/json", "application/json"),
@@ -56,6 +60,8 @@ def test_headers(name: str, value: str, shown: str) -> None:
         ("/x?a=b&ACCESS_TOKEN=abc", "/x?a=b&ACCESS_TOKEN=<redacted>"),
         ("/x?password=a=b", "/x?password=<redacted>"),
         ("/x?to%6ben=abc", "/x?to%6ben=<redacted>"),
+        ("/x?a=b;token=abc;c=d&e=f", "/x?a=b;token=<redacted>;c=d&e=f"),
+        ("/x?X-Amz-Signature=abc&X-Amz-Credential=d", "/x?X-Amz-Signature=<redacted>&X-Amz-Credential=<redacted>"),
         ("/x?token", "/x?token"),
         ("/api/v1/secrets/token?continue=abc", "/api/v1/secrets/token?continue=abc"),
         ("/x", "/x"),
@@ -72,7 +78,7 @@ TARGETS = st.sampled_from(["token", "access_token", "password", "client_secret",
 SCHEMES = st.sampled_from(["Bearer ", "Basic ", "", "Custom ", "bearer\t"])
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     st.lists(st.tuples(NAMES, SCHEMES), min_size=1, max_size=4),
     st.lists(TARGETS, min_size=1, max_size=3),

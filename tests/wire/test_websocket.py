@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rawkube.wire.websocket import accept_for, chosen_protocol, new_key, problem_with, request_headers
 from tests.support import websocket
+from tests.support.examples import examples
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -35,7 +36,7 @@ def test_the_example_of_the_rfc() -> None:
 
 
 @given(st.binary(min_size=16, max_size=16))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_key_is_16_bytes_in_base64_and_its_answer_is_the_same_as_another_implementations(random: bytes) -> None:
     key = new_key(random)
     assert base64.b64decode(key, validate=True) == random

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rawkube.wire import x509
 from rawkube.wire.x509 import Certificate
+from tests.support.examples import examples
 from tests.support.tls import DAY, NOW, Authority, Pair, common_name_only, self_signed
 
 CA = Authority()
@@ -46,7 +47,7 @@ def test_as_cryptography_reads_it(pair: Pair) -> None:
     assert list(ours.ip_addresses) == [str(a) for a in names.get_values_for_type(reference.IPAddress)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2000), st.integers(0, 255), st.booleans())
 def test_broken_certificates_are_refused_or_read(at: int, value: int, cut: bool) -> None:
     """Whatever a server sends: ValueError, or a certificate, never anything else."""
