@@ -37,6 +37,11 @@ class Relay:
         self.up: Stream | None = None
         self._made: tuple[int, bytes | None] = (0, None)
 
+    @property
+    def idle_since(self) -> float | None:
+        """Since when the client has asked for nothing (monotonic); None while it has."""
+        return self.link.idle_since
+
     def interrupt(self) -> None:
         """End it at once, from any thread."""
         self.link.interrupt()

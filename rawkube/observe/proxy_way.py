@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Way:
     """What all connections share: the server, the credentials, who may ask."""
 
-    def __init__(self, client: ApiClient, tap: Tap | None, origins: Collection[str]) -> None:
+    def __init__(self, client: ApiClient, tap: Tap | None, origins: Collection[str], stopping: threading.Event) -> None:
         self.client = client
         self.tap = tap
         self.origins = origins
@@ -24,7 +24,7 @@ class Way:
         self.prefix = client.address.prefix
         scheme = "https" if self.endpoint.tls else "http"
         self.server = f"{scheme}://{self.endpoint.host_header}"
-        self.stopping = threading.Event()
+        self.stopping = stopping
         self.epoch = 0
         client.credentials.on_certificate_change = self._changed
 

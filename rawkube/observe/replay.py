@@ -29,6 +29,7 @@ from rawkube._typing import TYPE_CHECKING, NamedTuple, Self
 from rawkube.errors import RecordingError, TransportError
 from rawkube.gotext import one_line
 from rawkube.observe import derive
+from rawkube.observe.connections import Connections
 from rawkube.observe.deliver import Delivery, Wait
 from rawkube.observe.exchanges import Answer, Exchange, Headers, read_exchanges
 from rawkube.observe.faults import Fault, FaultPlan
@@ -44,12 +45,7 @@ if TYPE_CHECKING:
     from rawkube.observe.strict import StrictMatcher
 
 BAD = "bad"
-MAX_CONNECTIONS = 256
-"""So many connections at once; for one more, the one that has been idle longest is closed, or it gets a 503."""
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n"
-_PAUSE = 0.05
-_MOMENT = 0.5
-_LAST = 5.0
 
 
 class Asked(NamedTuple):
@@ -104,9 +100,7 @@ class Replay:
         self._ca = b""
         self._lock = threading.Lock()
         self._used: set[int] = set()
-        self._links: set[Link] = set()
-        self._threads: list[threading.Thread] = []
-        self._stopping = threading.Event()
+        self._connections = Connections("replay", self._connection, busy=b"" if tls else _BUSY)
         self.requests: list[Asked] = []
         self.url = ""
         self.kubeconfig = ""
@@ -165,9 +159,8 @@ class Replay:
         """Listen on a free port of 127.0.0.1 and write the kubeconfig, in a private temporary directory."""
         import tempfile
 
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        scheme = "https" if self._tls else "http"
-        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
+        port = self._connections.listen()
+        self.url = f"{'https' if self._tls else 'http'}://127.0.0.1:{port}"
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="rawkube-replay-")
             if self._tls:
@@ -175,23 +168,13 @@ class Replay:
             self.kubeconfig = str(Path(self._folder.name) / "kubeconfig")
             self._write_kubeconfig()
         except BaseException:
-            self._listener.close()
+            self._connections.abandon()
             raise
-        self._acceptor = threading.Thread(target=self._accept, name="replay", daemon=True)
-        self._acceptor.start()
+        self._connections.start()
 
     def stop(self) -> None:
         """Close every connection, wait for the threads, remove the temporary directory."""
-        self._stopping.set()
-        _wake(self._listener)
-        self._acceptor.join()
-        self._listener.close()
-        with self._lock:
-            for link in self._links:
-                link.interrupt()
-        end = time.monotonic() + _LAST
-        for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
+        self._connections.stop()
         self._folder.cleanup()
 
     def _make_certificate(self, folder: str) -> None:
@@ -235,59 +218,21 @@ class Replay:
 
     # Connections
 
-    def _accept(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                # Too many open files, perhaps: that passes. A stopped server looks the same.
-                self._stopping.wait(_PAUSE)
-                continue
-            if self._stopping.is_set() or not self._room():
-                _turn_away(sock, b"" if self._stopping.is_set() or self._tls else _BUSY)
-                continue
-            thread = threading.Thread(target=self._connection, args=(sock,), name="replay", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _room(self) -> bool:
-        """Whether there is room for one more connection, or is in a moment; the one that is idle longest makes it."""
-        end = time.monotonic() + _MOMENT
-        asked = False
-        while True:
-            self._threads = [t for t in self._threads if t.is_alive()]
-            if len(self._threads) < MAX_CONNECTIONS:
-                return True
-            asked = asked or self._drop_idle()
-            if time.monotonic() >= end or self._stopping.wait(_PAUSE):
-                return False
-
-    def _drop_idle(self) -> bool:
-        """Close the connection that has waited longest for a request; whether there was one."""
-        with self._lock:
-            idle = [(link.idle_since, link) for link in self._links if link.idle_since is not None]
-        if idle:
-            min(idle, key=lambda pair: pair[0])[1].interrupt()
-        return bool(idle)
-
     def _connection(self, sock: socket.socket) -> None:
         try:
             link = Link(sock)
         except OSError:  # it has gone already
             sock.close()
             return
-        with self._lock:
-            self._links.add(link)
         try:
-            if self._context is None or link.secure(self._context):
-                self._serve(link)
-            else:
-                self._note(Asked("", "an HTTP request on a TLS connection", (), b"", BAD))
+            with self._connections.held(link):
+                if self._context is None or link.secure(self._context):
+                    self._serve(link)
+                else:
+                    self._note(Asked("", "an HTTP request on a TLS connection", (), b"", BAD))
         except (OSError, TransportError):
             pass  # the client went away, or the server stops
         finally:
-            with self._lock:
-                self._links.discard(link)
             link.close()
 
     def _note(self, asked: Asked) -> None:
@@ -296,7 +241,7 @@ class Replay:
 
     def _serve(self, link: Link) -> None:
         rest = b""
-        while not self._stopping.is_set():
+        while not self._connections.stopping.is_set():
             try:
                 link.idle_since = None if rest else time.monotonic()
                 request = read_request(link, rest)
@@ -330,7 +275,7 @@ class Replay:
         return self._delivery.answer(link, request, reply, start)
 
     def _gone_within(self, link: Link, seconds: float | None) -> bool:
-        return link.gone_within(seconds, self._stopping)
+        return link.gone_within(seconds, self._connections.stopping)
 
 
 def load(path: str | os.PathLike[str]) -> list[Exchange]:
@@ -352,31 +297,3 @@ def discovery_folder(recording: str | os.PathLike[str] | None) -> Path | None:
 
 def _raw(answer: Answer) -> bytes:
     return b"".join(chunk.data for chunk in answer.raw)
-
-
-def _turn_away(sock: socket.socket, data: bytes) -> None:
-    """Close a connection that is not served, with a word if there is one."""
-    try:
-        if data:
-            sock.setblocking(False)
-            sock.send(data)
-            sock.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
-    sock.close()
-
-
-def _wake(listener: socket.socket) -> None:
-    """Let a thread return from accept: by shutdown where that does it (Linux), else by a connection."""
-    _shut(listener)
-    try:
-        socket.create_connection(listener.getsockname(), timeout=1).close()
-    except OSError:
-        pass
-
-
-def _shut(sock: socket.socket) -> None:
-    try:
-        sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass

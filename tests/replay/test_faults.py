@@ -188,7 +188,7 @@ def test_a_session_stalls_and_the_client_goes() -> None:
             with pytest.raises(TimeoutError):
                 sock.recv(1)
         server.stop()
-        assert not [thread for thread in server._threads if thread.is_alive()]
+        assert server._connections.running == 0
 
 
 def test_an_upgrade_is_refused() -> None:

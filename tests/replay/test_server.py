@@ -321,7 +321,7 @@ def test_a_client_that_goes_is_noticed_while_waiting() -> None:
         with connect(server) as sock:
             sock.sendall(get("/l").encode())
             read_until(sock, b"\r\n\r\n")
-        wait_for(lambda: not server._links)
+        wait_for(lambda: not server._connections.open)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -340,7 +340,7 @@ def test_stopping_ends_waiting_threads_even_behind_an_early_request() -> None:
         began = time.monotonic()
         server.stop()
         assert time.monotonic() - began < 4
-    assert not [t for t in server._threads if t.is_alive()]
+    assert server._connections.running == 0
 
 
 # Encodings

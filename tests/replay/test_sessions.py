@@ -111,7 +111,7 @@ def test_pings_are_answered_and_a_close_is_echoed() -> None:
         assert read(sock, 15) == frame(b"are you there", 10)
         sock.sendall(masked(b"\x03\xe8bye", 8))
         assert rest(sock) == CLOSE
-        wait_for(lambda: len(server._links) == 1)
+        wait_for(lambda: len(server._connections.open) == 1)
 
 
 def test_fin_without_a_close() -> None:
@@ -142,8 +142,8 @@ def test_behind_the_recorded_clients_end_it_stays_open_until_the_client_goes() -
             sock.settimeout(0.2)
             with pytest.raises(TimeoutError):
                 sock.recv(1)
-            assert len(server._links) == 1
-        wait_for(lambda: not server._links)
+            assert len(server._connections.open) == 1
+        wait_for(lambda: not server._connections.open)
 
 
 @pytest.mark.parametrize("data", [b"\0" * 100, b"GET / HTTP/1.1\r\n\r\n", frame(b"\0one\n"), b"\xff" * 1000])
@@ -164,7 +164,7 @@ def test_a_client_that_goes_in_the_middle_of_a_frame() -> None:
             sock.sendall(masked(b"\0one\n")[:-2])
         with opened(server) as reset:
             reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        wait_for(lambda: not server._links)
+        wait_for(lambda: not server._connections.open)
 
 
 def test_a_client_that_goes_while_output_waits() -> None:
@@ -172,7 +172,7 @@ def test_a_client_that_goes_while_output_waits() -> None:
     with Replay(recorded(*much)) as server:
         with opened(server) as sock:
             read(sock, 10)
-        wait_for(lambda: not server._links)
+        wait_for(lambda: not server._connections.open)
 
 
 def test_much_both_ways_at_once() -> None:
@@ -206,7 +206,7 @@ def test_stopping_ends_a_session() -> None:
         server.stop()
         assert time.monotonic() - began < 4
         assert sock.recv(1) == b""
-    assert not [t for t in server._threads if t.is_alive()]
+    assert server._connections.running == 0
 
 
 def test_delays_and_speed() -> None:

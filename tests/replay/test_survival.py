@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from rawkube.cli.replay import environment
-from rawkube.observe import incoming, replay
+from rawkube.observe import connections, incoming
 from rawkube.observe.exchanges import Exchange, read_exchanges
 from rawkube.observe.replay import Replay
 from tests.observe.made import FIXTURES, Script, answer, chunk, frame, get, masked, piece, start, switching, upgrade
@@ -87,16 +87,16 @@ def test_stopping_with_half_open_clients(tls: bool) -> None:
             sock = stack.enter_context(socket.create_connection((host, int(port)), timeout=10))
             sock.sendall(data)
         asks(server)
-        wait_for(lambda: len(server._links) == 3)
+        wait_for(lambda: len(server._connections.open) == 3)
         began = time.monotonic()
         server.stop()
         assert time.monotonic() - began < 3
-    assert not [thread for thread in server._threads if thread.is_alive()]
+    assert server._connections.running == 0
 
 
 def test_many_connections_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one that has been idle longest is closed for one more; one that is being answered never."""
-    monkeypatch.setattr(replay, "MAX_CONNECTIONS", 4)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     watch = "/w?watch=true"
     script = Script().ask("/a", answer("a")).watch(watch, (0, start()), (0, chunk("x")))
     with Replay(script.exchanges()) as server, contextlib.ExitStack() as stack:
@@ -109,7 +109,7 @@ def test_many_connections_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
             idle.append(stack.enter_context(connect(server)))
             idle[-1].sendall(get("/a").encode())
             read_until(idle[-1], answer("a"))
-            wait_for(lambda: sum(link.idle_since is not None for link in server._links) == len(idle))
+            wait_for(lambda: sum(link.idle_since is not None for link in server._connections.open) == len(idle))
         asks(server)
         assert read_all(idle[0]) == b""
         busy += [stack.enter_context(connect(server)) for _ in range(2)]
@@ -119,7 +119,7 @@ def test_many_connections_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         with connect(server) as one_more:
             assert read_all(one_more).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
         busy[0].close()
-        wait_for(lambda: len(server._links) < 4)
+        wait_for(lambda: len(server._connections.open) < 4)
         asks(server)
 
 
