@@ -35,6 +35,6 @@ def reporter_for(options: Options, out: Output) -> Reporter:
             from rawkube.cli.live_table import LiveTable
 
             return LiveTable(out, namespaces=options.all_namespaces)
-        except ModuleNotFoundError:
+        except ImportError:  # missing, or too old to have all of what the table takes from it
             out.note("--progress needs the library rich, lines follow instead: pip install 'rawkube[ui]'")
     return LineReporter(out, prefix=options.prefix, repeat=not options.parallel, namespaces=options.all_namespaces)

@@ -53,6 +53,8 @@ class _Status:
             self._signals.arm()
         try:
             overall = self._followed(connect)
+        except Stopped:  # a second signal, while the first was being told of
+            return 128 + self._signals.number
         finally:
             self._signals.disarm()
             self._reporter.finish()

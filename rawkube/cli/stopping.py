@@ -28,6 +28,7 @@ class Signals:
         self.number = 0
         self._before: dict[int, Any] = {}
         self._held = False
+        self._over = False
 
     def arm(self) -> None:
         """From now on. A signal that is ignored (`nohup`) stays so."""
@@ -37,10 +38,12 @@ class Signals:
                     self._before[number] = signal.signal(number, self._stop)
 
     def disarm(self) -> None:
-        """As it was before."""
+        """As it was before. A signal that comes meanwhile comes too late: there is nothing left to stop."""
+        self._over = True
         while self._before:
             number, handler = self._before.popitem()
             signal.signal(number, handler)
+        self._over = False
 
     def __enter__(self) -> Self:
         self._held = True
@@ -54,6 +57,8 @@ class Signals:
             raise Stopped
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._over:
+            return
         first, self.number = not self.number, number
         if not (first and self._held):
             raise Stopped

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -229,6 +230,11 @@ def test_lines_where_there_is_no_table(tmp_path: Path, monkeypatch: pytest.Monke
         error = io.BytesIO()
         assert type(reporter_for(options, Output(Screen(), error))).__name__ == "LineReporter"
         assert error.getvalue().decode().count(NOTE) == notes, term
+    monkeypatch.delitem(sys.modules, "rawkube.cli.live_table")
+    monkeypatch.setitem(sys.modules, "rich.cells", ModuleType("rich.cells"))  # another rich, without `cell_len`
+    error = io.BytesIO()
+    assert type(reporter_for(options, Output(Screen(), error))).__name__ == "LineReporter"
+    assert error.getvalue().decode().count(NOTE) == 1
 
 
 def test_a_full_disk_is_told_to_who_tells(monkeypatch: pytest.MonkeyPatch) -> None:
