@@ -209,24 +209,30 @@ def sources() -> list[Path]:
 
 
 @cache
+def parsed(path: Path) -> list[tuple[ast.AST, bool]]:
+    """Every node of a file, and whether it is reached when the file is imported."""
+    nodes: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text()), True)]
+    for node, eager in nodes:
+        below = eager and not isinstance(node, (ast.FunctionDef, ast.Lambda)) and not is_for_types(node)
+        nodes += [(inner, below) for inner in ast.iter_child_nodes(node)]
+    return nodes
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+@cache
 def imports(path: Path) -> list[tuple[str, bool]]:
     """(module, whether at import time) of every import statement of a file."""
     found: list[tuple[str, bool]] = []
-    tree = ast.parse(path.read_text())
-    inner = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.Lambda)) for n in ast.walk(f)}
-    inner |= {
-        id(n)
-        for i in ast.walk(tree)
-        if isinstance(i, ast.If) and ast.unparse(i.test) == "TYPE_CHECKING"
-        for n in ast.walk(i)
-    }
-    for node in ast.walk(tree):
+    for node, eager in parsed(path):
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) not in inner) for alias in node.names]
+            found += [(alias.name, eager) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
-            found.append((node.module or "", id(node) not in inner))
-            found += [(f"{node.module}.{a.name}", id(node) not in inner) for a in node.names]
+            found.append((node.module or "", eager))
+            found += [(f"{node.module}.{a.name}", eager) for a in node.names]
     return found
 
 
@@ -240,8 +246,13 @@ def relative(path: Path) -> str:
 
 @cache
 def calls(path: Path) -> frozenset[str]:
-    """What a file calls, as written."""
-    return frozenset(ast.unparse(n.func) for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
+    """The names of what a file calls, as written."""
+    called = (n.func for n, _ in parsed(path) if isinstance(n, ast.Call))
+    return frozenset(
+        ast.unparse(f)
+        for f in called
+        if isinstance(f, ast.Name) or (isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name))
+    )
 
 
 def roots(path: Path) -> set[str]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rawkube.api.arguments import Wanted, check_name, parse_arguments
 from rawkube.errors import UsageError
+from tests.support.examples import examples
 
 MIXED = (
     "there is no need to specify a resource type as a separate argument when passing arguments in resource/name "
@@ -124,7 +125,7 @@ def test_other_names_are_the_servers_to_judge(name: str) -> None:
 WORD = st.text(alphabet="ab,/.% ", max_size=6) | st.text(max_size=3)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(WORD, max_size=4), st.sampled_from(["", "a=b"]))
 def test_nothing_but_a_usage_error_is_raised(args: list[str], selector: str) -> None:
     try:

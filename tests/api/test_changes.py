@@ -23,6 +23,7 @@ from rawkube.api.changes import (
     redacted,
     same,
 )
+from tests.support.examples import examples
 from tests.support.recordings import FIXTURES, exchanges
 from tests.support.workloads import deployment
 
@@ -208,7 +209,7 @@ values = st.recursive(
 objects = st.dictionaries(st.sampled_from(["a", "b", "name", "spec"]), values, max_size=3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(before=objects, after=objects)
 def test_the_changes_lead_from_the_one_to_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     kept = copy.deepcopy((before, after))
@@ -233,7 +234,7 @@ def edits(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     return items, edited(draw, items)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(edits())
 def test_each_named_item_that_comes_or_goes_is_one_change(pair: tuple[list[str], list[str]]) -> None:
     old, new = pair

@@ -14,6 +14,7 @@ from rawkube.api.resource import Resource
 from rawkube.errors import DecodeError, RawkubeError, StatusError
 from tests.support.discovery import CONTENT_TYPE
 from tests.support.discovery_server import BETA, aggregated, legacy_groups, legacy_list, res
+from tests.support.examples import examples
 from tests.support.recordings import FIXTURES, Exchange, exchanges
 
 PODS = res("pods.v1.", short="po", cats="all")
@@ -204,7 +205,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(JSON, st.sampled_from([CONTENT_TYPE, "application/json", ""]))
 def test_any_json_is_read_or_refused(document: Any, content_type: str) -> None:
     try:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rawkube.api.json_path import JSONPath, JSONPathError
 from rawkube.api.json_path_steps import go_text
 from rawkube.go_json import encode
+from tests.support.examples import examples
 from tests.support.run import kubectl_command, run
 
 POD: dict[str, Any] = {
@@ -158,6 +159,7 @@ def test_the_text_of_a_value() -> None:
     }
     assert {value: go_text(value) for value in table} == table
     assert [go_text(value) for value in (True, None, "a b", 0.0, -0.0)] == ["true", "<nil>", "a b", "0", "-0"]
+    assert go_text(10**400) == "1" + "0" * 400  # beyond float64
 
 
 PIECES = [".", "..", "[", "]", "[?(", ")]", "(", ")", "@", "$", "*", ":", ",", "'", '"', "\\", " ", "-", "1", "9" * 30]
@@ -192,7 +194,7 @@ things = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(paths, things)
 def test_any_path_on_anything_finds_a_list_or_says_why_not(text: str, item: Any) -> None:
     try:

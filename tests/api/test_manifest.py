@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rawkube.api.manifest import Manifests, namespace_of, objects_of, read_manifests
 from rawkube.errors import UsageError
+from tests.support.examples import examples
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 JSON_POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"}}'
@@ -246,14 +247,14 @@ def test_two_namespaces_are_one_too_many() -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=5))
 def test_documents_of_both_kinds_in_any_order(documents: list[tuple[str, bool]]) -> None:
     text = "---\n".join((JSON_POD + "\n" if as_json else POD) % name for name, as_json in documents)
     assert read(text) == [f"Pod/{name}" for name, _ in documents]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=60) | st.text(alphabet="-{}[]\"':, ab\n#.%&*!|>", max_size=60))
 def test_any_bytes_end_in_objects_or_one_line_complaints(data: bytes | str) -> None:
     for one in objects_of(data if isinstance(data, bytes) else data.encode(), "F"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rawkube.api.objects import complete_list, decode_object, metadata_of
 from rawkube.errors import DecodeError
+from tests.support.examples import examples
 
 JSON = "application/json"
 
@@ -115,7 +116,7 @@ def test_what_is_shown_of_an_answer_is_short_and_harmless() -> None:
     assert r"<p>\x1b[2J\r" in shown and shown.endswith("…")
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=60))
 def test_any_bytes_are_an_object_or_a_decode_error(body: bytes) -> None:
     try:

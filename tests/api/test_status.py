@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rawkube.api.status import is_failure, retry_after, retry_after_seconds, status_error
 from rawkube.errors import StatusError
 from rawkube.gotext import go_quote, int64, one_line
+from tests.support.examples import examples
 from tests.support.recordings import exchanges, name_of, recordings
 
 JSON, TEXT, HTML = "application/json", "text/plain; charset=utf-8", "text/html"
@@ -300,7 +301,7 @@ def test_recorded_failures(path: Path, number: int) -> None:
         assert str(error) == "the server could not find the requested resource"
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.integers(300, 599), st.sampled_from([JSON, TEXT, HTML, "", ";;", "text"]), st.binary(max_size=60))
 def test_any_answer_is_a_status_error(code: int, content_type: str, body: bytes) -> None:
     error = status_error(code, [("content-type", content_type)], body)

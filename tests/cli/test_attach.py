@@ -33,6 +33,7 @@ from rawkube.remotecommand.target import Target
 from rawkube.remotecommand.terminal import Mode
 from tests.remotecommand.test_channels import sent
 from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Running, Terminal, command_of, signals_reach_commands
+from tests.support.here import own_streams, run_at
 from tests.support.pods_server import Object, PodsServer, a_pod, statuses, terminated
 from tests.support.run import environment
 from tests.support.websocket import CLOSE, HALF_CLOSE, RESIZE, STDIN, Far, Script, exit_status
@@ -210,6 +211,11 @@ both = pytest.mark.parametrize("program", [RAWKUBE, pytest.param(KUBECTL, marks=
 
 
 def run(server: PodsServer, home: Path, *args: str, program: str = RAWKUBE, **streams: Any) -> Ended:
+    """To its end: rawkube in this process, unless it has streams of its own."""
+    if program == RAWKUBE and not streams:
+        with own_streams():
+            ran = run_at(server.url, "attach", *args, home=home)
+        return Ended(ran.data, ran.stderr, ran.code)
     with Attaching(list(args), url=server.url, home=home, program=program, **streams) as running:
         return running.wait()
 

@@ -14,6 +14,7 @@ from rawkube.duration import (
     parse_request_timeout,
 )
 from rawkube.errors import UsageError
+from tests.support.examples import examples
 
 BAD_TIMEOUT = (
     "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a "
@@ -128,13 +129,13 @@ def test_seconds_are_written(seconds: float, text: str) -> None:
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(-(10**12), 10**12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_what_is_written_is_read_back(nanoseconds: int) -> None:
     assert parse_nanoseconds(format_nanoseconds(nanoseconds)) == nanoseconds
 
 
 @given(st.text(alphabet="0123456789.-+smhnuµ x\udcff", max_size=12))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
     try:
         assert abs(parse_nanoseconds(text)) <= 1 << 63

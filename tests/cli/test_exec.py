@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.exec_process import Running, Terminal, run_exec, signals_reach_commands
+from tests.support.exec_process import Ended, Running, Terminal, run_exec, signals_reach_commands
+from tests.support.here import own_streams, run_at
 from tests.support.script import AS_USUAL, failure
 from tests.support.server import PeerGone
 from tests.support.websocket import (
@@ -45,6 +46,13 @@ def echo(far: Far) -> None:
     """What comes on stdin goes out on stdout."""
     far.out(far.stdin())
     far.end()
+
+
+def run_here(*args: str, url: str, home: Path, stdin: bytes | None = None) -> Ended:
+    """In this process: for what is no matter of processes."""
+    with own_streams():
+        ran = run_at(url, "exec", *args, home=home, stdin=stdin)
+    return Ended(ran.data, ran.stderr, ran.code, ran.seconds)
 
 
 def query(server: ExecServer) -> str:
@@ -159,7 +167,7 @@ def test_every_argument_arrives_unchanged(tmp_path: Path) -> None:
         "-it",
     ]
     with ExecServer() as server:
-        assert run_exec("-n", "ns", "p", "--", *command, url=server.url, home=tmp_path).code == 0
+        assert run_here("-n", "ns", "p", "--", *command, url=server.url, home=tmp_path).code == 0
     assert words(server.upgrades[0]) == command
     assert query(server).isascii()
 
@@ -193,7 +201,7 @@ def test_a_named_protocol_is_offered_alone(protocol: str, status: bytes, said: s
 
     with ExecServer(script) as server:
         args = ("--protocol", protocol, "-i", "p", "--", "x")
-        ended = run_exec(*args, url=server.url, home=tmp_path, stdin=b"abc")
+        ended = run_here(*args, url=server.url, home=tmp_path, stdin=b"abc")
     assert server.upgrades[0].header("Sec-WebSocket-Protocol") == protocol
     assert (ended.stdout, ended.last if code else "", ended.code) == (EVERY_BYTE, said, code)
 
@@ -201,7 +209,7 @@ def test_a_named_protocol_is_offered_alone(protocol: str, status: bytes, said: s
 def test_several_protocols_in_their_order(tmp_path: Path) -> None:
     with ExecServer(protocol=V4) as server:
         args = (f"--protocol={V1}", f"--protocol={V4}", "p", "--", "x")
-        assert run_exec(*args, url=server.url, home=tmp_path).code == 0
+        assert run_here(*args, url=server.url, home=tmp_path).code == 0
     assert server.upgrades[0].header("Sec-WebSocket-Protocol") == f"{V1}, {V4}"
 
 
@@ -213,7 +221,7 @@ def test_several_protocols_in_their_order(tmp_path: Path) -> None:
     ],
 )
 def test_words_that_mean_nothing(args: Sequence[str], said: str, tmp_path: Path) -> None:
-    ended = run_exec(*args, "p", "--", "x", url="http://127.0.0.1:1", home=tmp_path)
+    ended = run_here(*args, "p", "--", "x", url="http://127.0.0.1:1", home=tmp_path)
     assert ended.code == 1
     assert ended.stderr.startswith(said)
 
@@ -240,7 +248,7 @@ def test_the_end_of_the_input_where_it_cannot_be_told(choice: str, said: str, co
 
     with ExecServer(script, protocol=V4) as server:
         args = ("--stdin-eof", choice, "--ping-interval=200ms", "-i", "p", "--", "x")
-        ended = run_exec(*args, url=server.url, home=tmp_path, stdin=b"abc")
+        ended = run_here(*args, url=server.url, home=tmp_path, stdin=b"abc")
     assert ended.code == code
     assert ended.stderr.startswith(said)
     assert ended.stderr.count("the input ended") == 1
@@ -254,7 +262,7 @@ def test_silence_ends_it(tmp_path: Path) -> None:
 
     args = ("--ping-interval=100ms", "--ping-timeout=300ms", "p", "--", "x")
     with ExecServer(script) as server:
-        ended = run_exec(*args, url=server.url, home=tmp_path)
+        ended = run_here(*args, url=server.url, home=tmp_path)
     assert ended.code == 1
     assert ended.last.startswith("error: error reading from error stream: next reader: read tcp 127.0.0.1:")
     assert ended.last.endswith(": i/o timeout")
@@ -269,7 +277,7 @@ def test_zero_is_no_pings_and_no_limit(tmp_path: Path) -> None:
 
     with ExecServer(quiet) as server:
         args = ("--ping-interval=0", "--ping-timeout=0s", "p", "--", "x")
-        assert run_exec(*args, url=server.url, home=tmp_path).code == 0
+        assert run_here(*args, url=server.url, home=tmp_path).code == 0
 
 
 # Refusals
@@ -278,7 +286,7 @@ def test_zero_is_no_pings_and_no_limit(tmp_path: Path) -> None:
 def test_a_refusal_says_why_and_its_own_words_last(tmp_path: Path) -> None:
     answer = failure(403, 'pods "p" is forbidden: no pods/exec', headers=(("Via", "1.1 gate"),))
     with ExecServer(refusals=[answer]) as server:
-        ended = run_exec("-i", "p", "--", "x", url=server.url, home=tmp_path, stdin=b"unsent")
+        ended = run_here("-i", "p", "--", "x", url=server.url, home=tmp_path, stdin=b"unsent")
     assert (ended.stdout, ended.code) == (b"", 1)
     assert ended.stderr.splitlines() == [
         "the server answered 403 Failure",
@@ -292,7 +300,7 @@ def test_a_refusal_says_why_and_its_own_words_last(tmp_path: Path) -> None:
 def test_retry_after_is_waited_for_before_stdin_is_read(tmp_path: Path) -> None:
     later = failure(429, "not now", headers=(("Retry-After", "1"),))
     with ExecServer(echo, refusals=[later, AS_USUAL]) as server:
-        ended = run_exec("-i", "p", "--", "cat", url=server.url, home=tmp_path, stdin=b"abc")
+        ended = run_here("-i", "p", "--", "cat", url=server.url, home=tmp_path, stdin=b"abc")
     assert (ended.stdout, ended.code) == (b"abc", 0)
     assert ended.seconds >= 1
 

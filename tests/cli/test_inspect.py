@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from rawkube.observe.levels import LEVELS
+from tests.support.examples import examples, some
 from tests.support.run import environment
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -52,7 +53,7 @@ def facts(*args: str | Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", some("levels", RECORDINGS, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_recording_opens_at_every_level(path: Path) -> None:
     sizes = [len(shown(path, f"--level={level}")) for level in LEVELS]
     assert sizes == sorted(sizes)
@@ -210,7 +211,7 @@ def test_a_recording_may_be_cut_at_any_line(tmp_path: Path, path: Path) -> None:
         before = now["server"] if now else 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_a_recording_may_be_cut_anywhere(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([EXEC, EXIT_3, ROLLOUT, FIXTURES / "watch/gzip.jsonl"]))

@@ -45,6 +45,7 @@ def replay() -> Replay:
 
 def test_a_trace_in_a_file_tells_the_whole_way(replay: Replay, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
+    trace.touch(mode=0o644)  # of another time, for others to read
     with replay as server:
         stdout, stderr, code = rollout(f"--trace={trace}", config=server.kubeconfig)
     assert (code, stderr) == (0, "")

@@ -16,6 +16,7 @@ from rawkube.cli.numbers import general_number, json_number, yaml_number
 from rawkube.cli.printers import full_name, to_json, to_yaml, without_managed_fields
 from rawkube.cli.yaml_text import sorted_keys
 from rawkube.kubeconfig.document import parse
+from tests.support.examples import examples
 
 
 def test_json_is_sorted_and_indented_by_four() -> None:
@@ -164,7 +165,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(TEXT, VALUES, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_json_reads_back(value: dict[str, Any]) -> None:
     text = to_json(value)
     assert json.loads(text) == value
@@ -172,7 +173,7 @@ def test_json_reads_back(value: dict[str, Any]) -> None:
 
 
 @given(st.dictionaries(TEXT, VALUES, max_size=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_yaml_reads_back_as_kubectl_reads_it(value: dict[str, Any]) -> None:
     assert parse("# YAML, whatever it begins with\n" + to_yaml(value)).value == value
 
@@ -181,6 +182,6 @@ STRINGS = st.dictionaries(TEXT, st.lists(TEXT, max_size=3) | TEXT, max_size=4)
 
 
 @given(STRINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_yaml_reads_back_with_pyyaml(value: dict[str, Any]) -> None:
     assert yaml.load(to_yaml(value), yaml.BaseLoader) == value

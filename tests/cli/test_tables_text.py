@@ -12,6 +12,7 @@ from rawkube.api.objects import rows_of
 from rawkube.cli.age import age, human_duration
 from rawkube.cli.tables_text import Layout, TextTable, go_value, slim, table_of
 from rawkube.errors import DecodeError
+from tests.support.examples import examples
 
 
 def table(
@@ -104,7 +105,7 @@ CELL = st.text(st.characters(), max_size=8) | st.none() | st.integers() | st.boo
 
 
 @given(st.lists(st.lists(CELL, max_size=4), min_size=1, max_size=5), st.booleans(), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_nothing_that_a_terminal_obeys_and_a_line_a_row(rows: list[list[Any]], headers: bool, labels: bool) -> None:
     made = table(*rows, columns=("Name", "A", "B"), labels={"k": rows[0][0] if rows[0] else ""})
     shown = text(made, headers=headers, show_labels=labels, namespace=labels)
@@ -113,7 +114,7 @@ def test_nothing_that_a_terminal_obeys_and_a_line_a_row(rows: list[list[Any]], h
 
 
 @given(st.lists(st.tuples(*[st.text("ab日é", max_size=9)] * 3), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_columns_begin_in_one_place(rows: list[tuple[str, str, str]]) -> None:
     lines = text(table(*[[*row] for row in rows], columns=("X", "Y", "Z"))).splitlines()
     starts = [lines[0].index(name) for name in "XYZ"]

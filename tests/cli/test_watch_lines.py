@@ -13,6 +13,7 @@ from rawkube.api.departed import DELETED, LEFT, UNKNOWN, Departure
 from rawkube.api.object_store import INITIAL, RELIST, WATCH, Seen
 from rawkube.cli.watch_lines import Event, Lines, state_of, to_json, to_name
 from tests.support.client import DEPLOYMENTS, NODES, PODS
+from tests.support.examples import examples
 from tests.support.workloads import deployment
 
 Object = dict[str, Any]
@@ -198,7 +199,7 @@ class TestJSON:
         ]
         assert "new" not in Lines().text(event) + Lines().diff(event)
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=examples(100), deadline=None)
     @given(st.text(st.characters(exclude_categories=[]), max_size=20))
     def test_any_text_is_one_line_of_json(self, text: str) -> None:
         line = to_json(told("ADDED", {"metadata": {"name": text}}))
@@ -207,7 +208,7 @@ class TestJSON:
         assert not any(0x7F <= ord(char) < 0xA0 or char in "\u2028\u2029\u202e" for char in line)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(max_size=10), st.text(max_size=10))
 def test_any_text_is_one_printable_line(one: str, other: str) -> None:
     before, after = ({"kind": text, "metadata": {"name": text, "x": {text: text}}} for text in (one, other))

@@ -16,6 +16,7 @@ import pytest
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.api_server import ApiServer
+from tests.support.examples import EVERY_WAY
 from tests.support.run import Result, find_kubectl, kubeconfig, kubectl_command, rawkube_command, run
 
 KUBECTL = "kubectl"
@@ -153,12 +154,11 @@ def both(cases: Sequence[Case]) -> list[object]:
     kubectl's other way, LIST and WATCH, says nothing about rawkube: it shows that the expectations are sound, and is
     tried when RAWKUBE_TEST_EVERY_WAY is set.
     """
-    every_way = bool(os.environ.get("RAWKUBE_TEST_EVERY_WAY"))
     return [
         pytest.param(program, case, id=f"{case.id}-{program}", marks=[pytest.mark.kubectl] * (program != RAWKUBE))
         for case in cases
         for program in (KUBECTL, KUBECTL_LIST_WATCH, RAWKUBE)
-        if program != KUBECTL_LIST_WATCH or (every_way and case.list_watch)
+        if program != KUBECTL_LIST_WATCH or (EVERY_WAY and case.list_watch)
     ]
 
 

@@ -15,7 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from rawkube.remotecommand.result import INCOMPLETE
+from tests.support.examples import chosen
 from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Running, Terminal, run_exec, signals_reach_commands
+from tests.support.here import own_streams, run_at
 from tests.support.run import find_kubectl, kubectl_command
 from tests.support.script import Answer, failure
 from tests.support.server import PeerGone
@@ -95,7 +97,11 @@ class Observed(NamedTuple):
 def observe(program: str, case: Case) -> Observed:
     args = [*(["-i"] if case.stdin is not None else []), "p", "--", "x"]
     with tempfile.TemporaryDirectory() as home, case.server(case.script) as server:
-        ended = run_exec(*args, url=server.url, home=Path(home), program=program, stdin=case.stdin or b"")
+        if program == RAWKUBE:
+            ran = run_at(server.url, "exec", *args, home=Path(home), stdin=case.stdin or b"")
+            ended = Ended(ran.data, ran.stderr, ran.code)
+        else:
+            ended = run_exec(*args, url=server.url, home=Path(home), program=program, stdin=case.stdin or b"")
     return Observed(Outcome(ended.stdout, addresses_away(ended), ended.code), ended.stderr, sent(server))
 
 
@@ -341,15 +347,19 @@ class Runs:
         return self._started[key]
 
 
+def with_kubectl(case: Case) -> bool:
+    return bool(chosen(case.id) and find_kubectl())
+
+
 @pytest.fixture(scope="module")
 def observed(request: pytest.FixtureRequest) -> Iterator[Runs]:
-    with ThreadPoolExecutor(6) as pool:
+    with ThreadPoolExecutor(6) as pool, own_streams():
         runs = Runs(pool)
         if "PYTEST_XDIST_WORKER" not in os.environ:
             for item in request.session.items:
                 params = getattr(getattr(item, "callspec", None), "params", {})
                 if item.path == request.path and "case" in params:
-                    for program in (RAWKUBE, KUBECTL) if find_kubectl() else (RAWKUBE,):
+                    for program in (RAWKUBE, KUBECTL) if with_kubectl(params["case"]) else (RAWKUBE,):
                         runs.start(program, params["case"])
         yield runs
 
@@ -359,7 +369,7 @@ def test_both_end_so_and_send_the_same(case: Case, observed: Runs) -> None:
     """One test for both programs, so that under several workers each runs once. Without kubectl: rawkube alone."""
     ours = observed(RAWKUBE, case)
     assert ours.outcome == case.expected(RAWKUBE), ours.stderr[-500:]
-    if find_kubectl():
+    if with_kubectl(case):
         theirs = observed(KUBECTL, case)
         assert theirs.outcome == case.expected(KUBECTL), theirs.stderr[-500:]
         assert not case.sends or ours.sent == theirs.sent

@@ -30,6 +30,9 @@ from tests.support.script import (
 )
 from tests.support.workloads import deployment
 
+# What rawkube prints needs no process of its own.
+HERE = True
+
 TIMED_OUT = "error: timed out waiting for the condition"
 DELETED = "error: object has been deleted"
 OK = 'deployment "web" successfully rolled out'

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 import re
 import tempfile
@@ -26,6 +25,7 @@ from rawkube.api.paths import resource_path
 from rawkube.errors import UsageError
 from tests.support.client import Client
 from tests.support.discovery_server import DiscoveryServer, res
+from tests.support.examples import EVERY_WAY
 from tests.support.run import Result, kubectl_command, run
 
 pytestmark = pytest.mark.kubectl
@@ -60,7 +60,7 @@ VERSIONS = ["v1", "v1beta1", "v2"]
 CATEGORIES = ["all", "gear", "helm"]
 DISCOVERY = re.compile(r"/api(/v1)?|/apis(/[^/]+/[^/]+)?")
 # Of each kind; the more are tried when RAWKUBE_TEST_EVERY_WAY is set.
-SEEDS = 60 if os.environ.get("RAWKUBE_TEST_EVERY_WAY") else 6
+SEEDS = 60 if EVERY_WAY else 6
 
 
 def spelled(pick: random.Random, name: str) -> str:

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawkube.kubeconfig.document import MAX_DEPTH, DocumentError, parse
+from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[2]
 
@@ -196,7 +197,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.dictionaries(text, values, max_size=4))
 def test_yaml_and_json_of_a_value_read_the_same(value: dict[str, object]) -> None:
     assert parse(json.dumps(value)).value == value

@@ -16,6 +16,7 @@ from rawkube.kubeconfig.exec_info import NotInteractive, cluster_info, exec_info
 from rawkube.kubeconfig.exec_output import Credential, OutputError, decode
 from rawkube.kubeconfig.install_hint import RateLimit, escaped, help_lines
 from rawkube.kubeconfig.timestamp import TimeError, seconds_of
+from tests.support.examples import examples
 from tests.support.plugins import V1, V1BETA1, credential
 
 HEAD = f'"apiVersion":"{V1}","kind":"ExecCredential"'
@@ -66,7 +67,7 @@ class TestInfo:
             max_leaves=10,
         )
     )
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     def test_json_says_the_same(self, value: Any) -> None:
         text = encode(value)
         assert json.loads(text) == value
@@ -182,7 +183,7 @@ class TestOutput:
         assert str(caught.value) == text
 
     @given(st.binary() | st.text().map(str.encode) | st.builds(lambda a, b: a + b, st.just(b'{"kind":'), st.binary()))
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     def test_whatever_is_printed_is_understood_or_refused(self, output: bytes) -> None:
         with pytest.raises(OutputError) as caught:
             decode(output, V1)
@@ -200,7 +201,7 @@ class TestTimestamp:
         st.datetimes(min_value=datetime.datetime(1000, 1, 1), max_value=datetime.datetime(9000, 1, 1)),
         st.integers(-14 * 60, 14 * 60),
     )
-    @settings(max_examples=100)
+    @settings(max_examples=examples(100))
     def test_as_datetime_has_it(self, when: datetime.datetime, minutes: int) -> None:
         zoned = when.replace(tzinfo=datetime.timezone(datetime.timedelta(minutes=minutes)))
         assert seconds_of(zoned.isoformat()) == pytest.approx(zoned.timestamp(), abs=1e-3)

@@ -16,6 +16,7 @@ from rawkube.errors import ConfigError
 from rawkube.kubeconfig.access import Overrides
 from rawkube.kubeconfig.load import load
 from rawkube.kubeconfig.resolve import resolve
+from tests.support.examples import examples
 
 words = st.sampled_from(["a", "b", "y", "n", "1", "0755", "1e3", "null", "2024-01-01", "1:30", "é", "x y", "~"])
 data = st.binary(min_size=1, max_size=20).map(lambda b: base64.b64encode(b).decode())
@@ -71,7 +72,7 @@ def as_yaml(value: object) -> str:
     return yaml.safe_dump(value, default_style='"', allow_unicode=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(configs, min_size=1, max_size=3))
 def test_the_first_file_wins(values: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -94,7 +95,7 @@ def test_the_first_file_wins(values: list[dict[str, Any]]) -> None:
     assert config.current_context == next((c for v in values if (c := v.get("current-context"))), "")
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(configs, words, words, words)
 def test_yaml_and_json_resolve_to_the_same(value: dict[str, Any], cluster: str, user: str, context: str) -> None:
     value["clusters"] = [*value["clusters"], {"name": cluster, "cluster": {"server": "https://h"}}]

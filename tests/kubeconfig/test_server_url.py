@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rawkube.errors import ConfigError
 from rawkube.kubeconfig.server_url import join_host_port, parse
+from tests.support.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_join(host: str, joined: str) -> None:
     assert join_host_port(host, "443") == joined
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text("https:/[]@?#%.-_ab10\n ", max_size=20))
 def test_any_text_is_an_address_or_an_error(text: str) -> None:
     try:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawkube.kubeconfig.yaml_scalars import TAG, Binary, ScalarError, key, plain, tagged
+from tests.support.examples import examples
 
 TRUE = ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"]
 FALSE = ["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"]
@@ -203,7 +204,7 @@ def by_the_rules(text: str) -> object:
     return text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.text("0123456789abox_+-.eyn~:", min_size=0, max_size=8))
 def test_any_short_scalar_follows_the_rules(text: str) -> None:
     if re.match(r"-?0b", text.replace("_", "")) or (text.startswith(".") and ("_" in text or text == ".nan")):
@@ -217,7 +218,7 @@ def test_any_short_scalar_follows_the_rules(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_text_is_read_without_an_error(text: str) -> None:
     value = plain(text)
     assert isinstance(value, str) is (value == text)

@@ -45,8 +45,12 @@ def test_chunks_keep_their_boundaries_and_times() -> None:
     assert found[0].answer.ends == OPEN
 
 
-@pytest.mark.parametrize("cut", range(1, 150))
-def test_two_exchanges_however_the_bytes_are_cut(cut: int) -> None:
+def test_two_exchanges_however_the_bytes_are_cut() -> None:
+    for cut in range(1, 150):
+        two_exchanges_cut_there(cut)
+
+
+def two_exchanges_cut_there(cut: int) -> None:
     asked = (get("/a") + get("/b")).encode()
     told = answer("one") + start().encode() + chunk("two") + b"0\r\n\r\n"
     pieces = [piece("client", 0, asked[: cut % len(asked)]), piece("client", 1, asked[cut % len(asked) :])]
@@ -55,9 +59,9 @@ def test_two_exchanges_however_the_bytes_are_cut(cut: int) -> None:
     assert [(e.target, b"".join(c.data for c in e.answer.body)) for e in found] == [
         ("/a", b"one"),
         ("/b", b"two"),
-    ]
-    assert b"".join(c.data for e in found for c in e.answer.raw) == told
-    assert {e.answer.ends for e in found} == {COMPLETE}
+    ], cut
+    assert b"".join(c.data for e in found for c in e.answer.raw) == told, cut
+    assert {e.answer.ends for e in found} == {COMPLETE}, cut
 
 
 ENDS = {

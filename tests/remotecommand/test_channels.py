@@ -26,6 +26,7 @@ from rawkube.remotecommand.channels import (
 )
 from rawkube.remotecommand.protocols import PROTOCOLS, V1, V1_BASE64, V4, V4_BASE64, V5, Protocol
 from rawkube.remotecommand.result import INCOMPLETE, ExitCode, Interrupted, NoStatus, Success
+from tests.support.examples import examples
 
 SUCCESS = b'{"metadata":{},"status":"Success"}'
 
@@ -525,7 +526,7 @@ def chopped(data: bytes, cuts: Sequence[int]) -> list[bytes]:
 
 
 @given(streams(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_fragments_pings_and_reads_are_no_part_of_the_meaning(
     stream: tuple[Protocol, bool, list[tuple[int, bytes]], list[bytes], bytes], draw: st.DataObject
 ) -> None:
@@ -557,7 +558,7 @@ HOSTILE = st.binary(max_size=80) | st.lists(
 
 
 @given(HOSTILE, st.sampled_from(PROTOCOLS), st.integers(0, 80), st.booleans())
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 def test_whatever_comes_nothing_is_raised_and_the_end_is_the_end(
     data: bytes, protocol: Protocol, cut: int, ours: bool
 ) -> None:

@@ -25,6 +25,7 @@ from rawkube.remotecommand.copy_names import Refused, Spec, check_link, member_p
 from rawkube.remotecommand.copy_pack import Packer
 from rawkube.remotecommand.copy_report import Report
 from rawkube.remotecommand.copy_unpack import CannotWrite, Unpacker
+from tests.support.examples import examples
 
 
 class Heard(Report):
@@ -217,7 +218,7 @@ def test_a_name_is_inside_or_refused(name: str) -> None:
 TARGETS = st.lists(st.sampled_from(["a", "b", "c", "..", ".", ""]), max_size=5).map("/".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d/a", "d/b", "d/e/a", "d/e/c"]), TARGETS), max_size=8))
 def test_links_that_are_allowed_stay_inside(links: list[tuple[str, str]]) -> None:
     """The reference: realpath, after all links are made, whatever they make of each other."""
@@ -294,7 +295,7 @@ def test_a_good_archive(tmp_path: Path) -> None:
     assert (tmp_path / "x" / "h").samefile(tmp_path / "x" / "a")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.integers(1, 1500))
 def test_it_does_not_matter_how_it_comes(piece: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -302,14 +303,14 @@ def test_it_does_not_matter_how_it_comes(piece: int) -> None:
         assert len(everything(Path(folder, "x"))) == 5
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, GOOD_END - 1))
 def test_cut_anywhere_it_is_an_error(size: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.raises(ArchiveCut):
         unpack(GOOD[:size], Path(folder, "x"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, len(GOOD) - 1), st.integers(1, 255), st.binary(max_size=3))
 def test_whatever_is_wrong_nothing_else_is_raised(at: int, flip: int, more: bytes) -> None:
     data = bytearray(GOOD)
@@ -635,7 +636,7 @@ def test_what_is_packed(tmp_path: Path) -> None:
     assert len(data) % tarfile.RECORDSIZE == 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.dictionaries(
         st.binary(min_size=1, max_size=120).filter(lambda n: not set(n) & {0, 0x2F} and n not in (b".", b"..")),

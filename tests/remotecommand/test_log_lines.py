@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawkube.remotecommand.log_lines import Lines, Piece, Position, Prefixer, Stamps
+from tests.support.examples import examples
 from tests.support.logs_server import Line, Log, line
 
 SECOND = 10**9
@@ -179,7 +180,7 @@ some_lines = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(some_lines, st.lists(st.integers(0, 900), max_size=4), st.integers(0, 50))
 def test_any_log_and_any_breaks(steps: list[tuple[int, bytes]], cuts: list[int], piece: int) -> None:
     now, lines = 0, []

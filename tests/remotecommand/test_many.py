@@ -16,6 +16,7 @@ from rawkube.remotecommand import life_signs
 from rawkube.remotecommand.many import Ended, Job, LineCutter, Lines, label_of, run_many
 from rawkube.remotecommand.result import ExitCode, NoStatus, Success
 from rawkube.remotecommand.target import Target
+from tests.support.examples import examples
 from tests.support.pods_server import PodsServer
 from tests.support.script import failure
 from tests.support.server import PeerGone
@@ -66,7 +67,7 @@ def test_lines_are_cut_where_they_end(pieces: list[bytes], lines: bytes) -> None
     assert b"".join(map(cutter.feed, pieces)) + cutter.end() == lines
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.text("ab\n").map(str.encode)))
 def test_however_the_bytes_come_the_lines_are_the_same(pieces: list[bytes]) -> None:
     data = b"".join(pieces)

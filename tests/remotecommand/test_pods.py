@@ -21,6 +21,7 @@ from rawkube.remotecommand.pods import (
     is_pod,
     pod_selector,
 )
+from tests.support.examples import examples
 
 Object = dict[str, Any]
 
@@ -164,7 +165,7 @@ def is_worse(one: Object, other: Object) -> bool:
     return next((mine < its for mine, its in pairs if mine != its), False)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(PODS, min_size=1, max_size=6))
 def test_no_pod_is_better_than_the_best_and_none_before_it_as_good(pods: list[Object]) -> None:
     chosen = best(pods)
@@ -343,7 +344,7 @@ PLACES = [
 ]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(PLACES), JUNK)
 def test_no_shape_of_a_pod_breaks_the_choice(place: tuple[str, ...], junk: Any) -> None:
     odd = copy.deepcopy(pod())

@@ -32,6 +32,8 @@ from rawkube.observe.exchanges import Exchange
 from rawkube.observe.recording import Piece
 from rawkube.observe.replay import Replay, load
 from tests.observe.made import FIXTURES, frame, masked
+from tests.support.examples import chosen
+from tests.support.here import own_streams, run_here
 
 ROOT = Path(__file__).parents[2]
 EXEC = FIXTURES / "exec"
@@ -127,8 +129,9 @@ def check(name: str, stdout: bytes, stderr: bytes, code: int) -> None:
 def test_a_recorded_exec_prints_what_kubectl_printed(name: str) -> None:
     args = args_of(name)
     stdin = stdin_of(name) if "-i" in args else b""
-    ran = replay(name, args, stdin)
-    check(name, ran.stdout, ran.stderr, ran.returncode)
+    with Replay(EXEC / f"{name}.jsonl") as server, own_streams():
+        ran = run_here(*args, config=server.kubeconfig, stdin=stdin)
+    check(name, ran.data, ran.stderr.encode(), ran.code)
 
 
 @pytest.mark.parametrize("name", DIFFERENT, ids=[f"{name}: {row[0]}" for name, row in DIFFERENT.items()])
@@ -298,16 +301,14 @@ def test_every_protocol(name: str) -> None:
     offered, code, line = WORDED[name]
     of = load(EXEC / f"{name}.jsonl")
     with Replay([POD, *of]) as server:
-        env = environment(os.environ, server.kubeconfig, server.folder)
-        command = [*RAWKUBE, *(f"--protocol={each}" for each in offered), "shell", "--"]
-        ran = subprocess.run(
-            [*command, "sh", "-c", "echo out; echo err >&2; exit 3"], cwd=ROOT, env=env, capture_output=True, timeout=60
-        )
-    told = ran.stderr.decode().splitlines()
-    assert ran.returncode == code
+        command = ["exec", *(f"--protocol={each}" for each in offered), "shell", "--"]
+        with own_streams():
+            ran = run_here(*command, "sh", "-c", "echo out; echo err >&2; exit 3", config=server.kubeconfig)
+    told = ran.stderr.splitlines()
+    assert ran.code == code
     assert told[-1].startswith(line)
     if of[-1].answer.status == 101 and name != "no-protocol":
-        assert (ran.stdout, told[0]) == (b"out\n", "err")
+        assert (ran.stdout, told[0]) == ("out\n", "err")
 
 
 # The real kubectl
@@ -316,10 +317,12 @@ def test_every_protocol(name: str) -> None:
 @pytest.mark.kubectl
 @pytest.mark.skipif(KUBECTL is None, reason="no kubectl")
 def test_kubectl_says_what_it_said() -> None:
-    """All of them, some at once; what differs is told for all."""
+    """Some at once."""
+    tried = [name for name in REPLAYED if chosen(name, 4)]
+    assert tried
     with ThreadPoolExecutor(3) as pool:
-        ran = list(pool.map(kubectl, REPLAYED))
-    for name, done in zip(REPLAYED, ran, strict=True):
+        ran = list(pool.map(kubectl, tried))
+    for name, done in zip(tried, ran, strict=True):
         check(name, done.stdout, done.stderr, done.returncode)
         assert "stderr" not in expected_of(name) or done.stderr.decode() == expected_of(name)["stderr"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from rawkube.observe.replay import Replay
+from tests.support.here import run_here
 
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -22,15 +23,10 @@ def name_of(path: Path) -> str:
 def test_a_recorded_rollout_prints_what_kubectl_printed(expectation: Path) -> None:
     expected = json.loads(expectation.read_text())
     recording = expectation.with_name(expectation.name.replace(".expected.json", ".jsonl"))
-    ran = subprocess.run(
-        [sys.executable, "-m", "rawkube", "replay", str(recording), "--speed=max", "--", *expected["args"]],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    with Replay(recording) as server:
+        ran = run_here(*expected["args"], config=server.kubeconfig)
     assert ran.stdout == expected["stdout"]
-    assert ran.returncode == expected["exit_code"]
+    assert ran.code == expected["exit_code"]
     assert ran.stderr.splitlines()[-1:] == expected["stderr"].splitlines()[-1:]
 
 

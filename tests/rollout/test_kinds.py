@@ -14,6 +14,7 @@ from rawkube.api import expected
 from rawkube.errors import RawkubeError, RolloutFailed
 from rawkube.rollout.kinds import judge, unsupported
 from rawkube.rollout.status import UnsupportedKind, evaluate
+from tests.support.examples import examples
 from tests.support.recordings import FIXTURES, exchanges
 from tests.support.workloads import Object, daemonset, deployment, statefulset
 
@@ -480,7 +481,7 @@ values = st.recursive(
 kinds = st.sampled_from([obj for obj, _ in STATES])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(kinds, st.dictionaries(keys, values, max_size=4), st.dictionaries(keys, values, max_size=4), st.booleans())
 def test_odd_objects_are_judged_or_refused(obj: Object, spec: Object, status: Object, wanted: bool) -> None:
     conditions = [expected.condition("Ready")] if wanted else []

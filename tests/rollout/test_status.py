@@ -25,6 +25,7 @@ from rawkube.rollout.status import (
     unsupported_kind,
     viewer_kind,
 )
+from tests.support.examples import examples
 from tests.support.recordings import Exchange, exchanges, expected, name_of, recordings
 
 Object = dict[str, Any]
@@ -576,7 +577,7 @@ PATHS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sampled_from([deployment(), daemon_set(), stateful_set(), stateful_set(rolling={"partition": 1})]),
     PATHS,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rawkube.rollout.explain import admission, controllers, deadline, leaving, nodes, scheduling, stateful_sets
 from rawkube.rollout.explain.finding import CODES, MAYBE, NEVER, WAITS, Finding
 from rawkube.rollout.explain.scene import Scene
+from tests.support.examples import examples
 from tests.support.explained import (
     Object,
     clock,
@@ -141,7 +142,7 @@ def test_each_scene_has_findings_to_begin_with() -> None:
     assert codes["DaemonSet"] >= {"Unschedulable", "UpdateBudgetUsed"}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.sampled_from(KINDS), st.lists(st.tuples(st.integers(0, 10**6), JSON), min_size=1, max_size=3))
 def test_any_json_in_any_field(kind: str, changes: list[tuple[int, Any]]) -> None:
     fields = copy.deepcopy(SCENES[kind])
@@ -155,7 +156,7 @@ def test_any_json_in_any_field(kind: str, changes: list[tuple[int, Any]]) -> Non
         assert one.resolves in (NEVER, MAYBE, WAITS) and one.code in CODES
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.text(max_size=40),
     st.sampled_from(["0/3 nodes are available: ", "0/9 nodes are available: 1 ", "is forbidden: exceeded quota: ", ""]),

@@ -13,6 +13,7 @@ from rawkube.rollout.explain import explain
 from rawkube.rollout.explain.fields import SHOWN, clip, flag, items, mapping, number, raw, text
 from rawkube.rollout.explain.finding import Finding
 from rawkube.rollout.explain.scene import LogTail, Scene
+from tests.support.examples import examples
 from tests.support.scenes import NAMES, scene_of
 
 HUGE = "A\x1b[2J\n\u202e\ud800" * 5000
@@ -68,7 +69,7 @@ def check(found: list[Finding]) -> None:
         assert all(word.isprintable() and len(word) <= 8 * SHOWN for word in texts), one
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_any_json_in_place_of_any_field(data: st.DataObject) -> None:
     parts, paths, logs, now = SCENES[data.draw(st.integers(0, len(SCENES) - 1))]
