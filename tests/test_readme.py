@@ -409,7 +409,7 @@ def test_it_names_every_command_and_no_flag_that_is_none() -> None:
     assert named - flags - {"help"} == NOT_OF_A_COMMAND
 
 
-NOT_OF_A_COMMAND = {"client", "local", "server-print", "show-kind", "template", "www", "input", "seconds"}
+NOT_OF_A_COMMAND = {"local", "server-print", "show-kind", "template", "www", "input", "seconds"}
 """Flags of kubectl of which the README says that rawkube has them not, and those of `python -m tests.fuzz`."""
 
 

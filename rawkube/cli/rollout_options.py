@@ -13,6 +13,7 @@ from rawkube.rollout.status import Progress, evaluate, unsupported_kind
 from rawkube.rollout.why import AUTO, LIVE, NEVER
 
 if TYPE_CHECKING:
+    from rawkube.api.expected import FieldIs
     from rawkube.rollout.fail_fast import FailFast
 
 FORMATS = ("json",)
@@ -113,13 +114,25 @@ def _judge(
     """What tells where a rollout is, and of which kinds it does not. Raises UsageError."""
     if not (values["any-kind"] or values["condition"] or values["field"]):
         return partial(evaluate, revision=values["revision"]), unsupported_kind
-    from rawkube.api.expected import condition, field
+    from rawkube.api.expected import condition
     from rawkube.rollout.kinds import judge, unsupported
 
-    conditions, fields = map(condition, values["condition"]), map(field, values["field"])
+    conditions, fields = map(condition, values["condition"]), map(_field, values["field"])
     common: dict[str, Any] = {"any_kind": values["any-kind"]}
     look = partial(judge, revision=values["revision"], conditions=[*conditions], fields=[*fields], **common)
     return look, partial(unsupported, **common)
+
+
+def _field(text: str) -> FieldIs:
+    from rawkube.api.expected import field
+    from rawkube.api.json_path import JSONPathError
+
+    try:
+        return field(text)
+    except JSONPathError as error:
+        raise UsageError(f"--field {go_quote(text)}: {error}") from None
+    except UsageError:
+        raise UsageError(f"--field is PATH=VALUE, such as .status.phase=Running, not {go_quote(text)}") from None
 
 
 def _require(values: Mapping[str, Any]) -> Require | None:

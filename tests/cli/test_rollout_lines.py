@@ -328,3 +328,16 @@ def test_other_kinds_by_their_own_rules(tmp_path: Path) -> None:
 def test_the_codes() -> None:
     details = {outcome: exit_code(Overall(outcome), detailed=True, required=False, signal=2) for outcome in OUTCOMES}
     assert details == {**CODES, INTERRUPTED: 130} and len(set(details.values())) == len(OUTCOMES)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("status.[=3", 'error: --field "status.[=3": unterminated array'),
+        (".a=", 'error: --field is PATH=VALUE, such as .status.phase=Running, not ".a="'),
+        (".a=b=c", 'error: --field is PATH=VALUE, such as .status.phase=Running, not ".a=b=c"'),
+    ],
+)
+def test_a_field_that_cannot_be_read(field: str, text: str, tmp_path: Path) -> None:
+    ran = status("http://127.0.0.1:1", tmp_path, "deploy/x", "--field", field)
+    assert (ran.code, ran.stderr.strip()) == (1, text)

@@ -107,7 +107,10 @@ COMMANDS: tuple[Command, ...] = (
         "Show the version of rawkube",
         "Prints the version of rawkube and of what it runs on. No server is asked.",
         examples=(("The version", "version"), ("For programs", "version -o json")),
-        flags=(Flag("output", "o", metavar="json", help="Print a JSON object.", shown="text"),),
+        flags=(
+            Flag("client", "", "bool", False, "Taken as kubectl's: no server is asked anyway."),
+            Flag("output", "o", metavar="json", help="Print a JSON object.", shown="text"),
+        ),
         exits=(("0", "shown"), ("1", "a command line that cannot be read")),
         positionals=False,
         run="version:version",
