@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from rawkube._typing import TYPE_CHECKING
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.departed import departure
@@ -37,6 +37,12 @@ FORMATS = ("diff", "json", "name")
 
 Batch = list[Event] | RawkubeError
 """What is printed at once: what a list told, or one event; or the error that ended a watch."""
+
+
+class _Failed(NamedTuple):
+    """What the thread of a watch did not foresee: the command fails of it, instead of waiting for that thread."""
+
+    error: Exception
 
 
 class _Over(BaseException):
@@ -131,22 +137,27 @@ class _Command:
             return
         from queue import Queue
 
-        waiting: Queue[Batch | None] = Queue(WAITING)
+        waiting: Queue[Batch | _Failed | None] = Queue(WAITING)
         for source in sources:
             threading.Thread(target=self._feed, args=(source, waiting), daemon=True).start()
         for _ in sources:
             while (batch := waiting.get()) is not None:
+                if isinstance(batch, _Failed):
+                    raise batch.error
                 yield batch
 
-    def _feed(self, source: _Source, waiting: queue.Queue[Batch | None]) -> None:
+    def _feed(self, source: _Source, waiting: queue.Queue[Batch | _Failed | None]) -> None:
         try:
-            for batch in source.events():
-                self._put(waiting, batch)
+            try:
+                for batch in source.events():
+                    self._put(waiting, batch)
+            except Exception as error:
+                self._put(waiting, _Failed(error))
             self._put(waiting, None)
         except _Over:
             pass
 
-    def _put(self, waiting: queue.Queue[Batch | None], batch: Batch | None) -> None:
+    def _put(self, waiting: queue.Queue[Batch | _Failed | None], batch: Batch | _Failed | None) -> None:
         from queue import Full
 
         while not self.over.is_set():

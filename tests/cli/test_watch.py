@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rawkube.cli.main import main
+from rawkube.cli.output import Output
+from rawkube.cli.watch import Batch, _Source
 from tests.support.answers import AnsweringServer
 from tests.support.api_server import ApiServer
-from tests.support.run import Command, environment, rawkube_command
+from tests.support.run import Command, environment, kubeconfig, rawkube_command
 from tests.support.script import (
     Answer,
     Workload,
@@ -316,3 +321,15 @@ def test_help(tmp_path: Path) -> None:
         check=True,
     )
     assert "--initial-events" in shown.stdout and "130" in shown.stdout
+
+
+def test_what_a_thread_did_not_foresee_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(source: _Source) -> Iterator[Batch]:
+        raise KeyError("not foreseen")
+
+    monkeypatch.setattr(_Source, "events", broken)
+    config = tmp_path / "config"
+    config.write_text(kubeconfig("http://127.0.0.1:1"))
+    err = io.BytesIO()
+    code = main(["--kubeconfig", str(config), "watch", "deployments,daemonsets"], out=Output(io.BytesIO(), err))
+    assert (code, "rawkube itself failed: KeyError: 'not foreseen'" in err.getvalue().decode()) == (1, True)
