@@ -19,6 +19,10 @@ LIMIT = 120.0
 
 examples.register()
 
+# A shell that runs the tests in the background has them ignore Ctrl-C, and commands inherit that: what is tested would never come.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: two workers a core, since much of what is tested is waiting done right."""
