@@ -19,9 +19,16 @@ LIMIT = 120.0
 
 examples.register()
 
-# A shell that runs the tests in the background has them ignore Ctrl-C, and commands inherit that: what is tested would never come.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that runs the tests in the background has them ignore Ctrl-C (nohup: the hang-up), and commands inherit that: the
+# signals that are tested would never come.
+if threading.current_thread() is threading.main_thread():
+    for _name, _usual in (
+        ("SIGINT", signal.default_int_handler),
+        ("SIGQUIT", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+    ):
+        if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:
+            signal.signal(getattr(signal, _name), _usual)
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -354,7 +354,7 @@ class _Base64:
             self.illegal = True
             return b""
         self._padded = data[:whole].endswith(b"=")
-        self.illegal = last and bool(self._rest)
+        self.illegal = bool(self._rest) and (last or self._padded)
         try:
             return binascii.a2b_base64(data[:whole], strict_mode=True) if whole else b""
         except binascii.Error:

@@ -20,6 +20,7 @@ LONG = b"9" * 5000  # more digits than int() takes
 FOUND = {
     "base64 that turns illegal within a frame": ("channels", b"\x03\x07\x81\x0a1aGk=!!!!!"),
     "base64 of a status, illegal behind a whole group": ("channels", b"\x03\x07\x81\x0c3eyJhIjo!!!!"),
+    "base64 that goes on behind its padding": ("channels", b"\x09\x05\x81\x011\x81\x0911bg==,"),
     "digits that are no ASCII as a status": ("transcript", CUT + HEAD + "HTTP/1.1 ²²²\r\n\r\n".encode("latin-1")),
     "the same, inspected": ("conversation", CUT + HEAD + "HTTP/1.1 ²²²\r\n\r\n".encode("latin-1")),
     "a Content-Length beyond all digits": (
