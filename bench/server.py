@@ -138,7 +138,7 @@ def _answer(path: str, query: str) -> bytes:
         return _plain(discovery(path), DISCOVERY_TYPE)
     if "watch=true" in query:
         return _watched([{**DEPLOYMENT}])
-    if path == "/version":
+    if path.startswith("/version"):
         return _plain(b'{"major":"1","minor":"36","gitVersion":"v1.36.2"}')
     if "/pods/" in path:
         return _plain(json.dumps(POD).encode())
