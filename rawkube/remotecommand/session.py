@@ -13,7 +13,8 @@ import selectors
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from types import TracebackType
 
 from rawkube._typing import NamedTuple
@@ -301,27 +302,13 @@ class Session:
             self._queue(self._channels.close(1000))
 
 
-def _joined(events: list[Event]) -> list[Event]:
+def _joined(events: list[Event]) -> Iterator[Event]:
     """Pieces of one channel that follow each other, in one: a write for all of them."""
-    if len(events) < 2:
-        return events
-    joined: list[Event] = []
-    pieces: list[bytes] = []
-    channel = 0
-    for event in events:
-        if type(event) is Output and event.channel == channel:
-            pieces.append(event.data)
-            continue
-        if pieces:
-            joined.append(Output(channel, b"".join(pieces)))
-        pieces, channel = [], 0
-        if type(event) is Output:
-            pieces, channel = [event.data], event.channel
+    for channel, run in groupby(events, lambda event: event.channel if type(event) is Output else None):
+        if channel is None:
+            yield from run
         else:
-            joined.append(event)
-    if pieces:
-        joined.append(Output(channel, b"".join(pieces)))
-    return joined
+            yield Output(channel, b"".join(event.data for event in run if type(event) is Output))
 
 
 class _Undisturbed:

@@ -7,6 +7,7 @@ read as it stands.
 from __future__ import annotations
 
 from rawkube.wire.frame_header import lacking, masking_key, payload_length
+from rawkube.wire.frames import masked
 
 _ZERO = b"\0\0\0\0"
 
@@ -45,15 +46,11 @@ class ZeroMask:
         return rest
 
     def _unmasked(self, piece: memoryview) -> bytes:
-        size = len(piece)
         turn = self._at % 4
         key = self._key.to_bytes(4, "big")
-        pad = (key[turn:] + key[:turn]) * (size // 4 + 1)
-        self._left -= size
-        self._at += size
-        if not self._key:
-            return bytes(piece)
-        return (int.from_bytes(piece, "little") ^ int.from_bytes(pad[:size], "little")).to_bytes(size, "little")
+        self._left -= len(piece)
+        self._at += len(piece)
+        return masked(bytes(piece), key[turn:] + key[:turn]) if self._key else bytes(piece)
 
     def _begin(self) -> bytes:
         header = bytes(self._header)
