@@ -154,6 +154,7 @@ PURE = {
     "cli/tables/rollout.py",
     "cli/tables/sessions.py",
     "cli/tables/proxy.py",
+    "observe/bodies.py",
     "observe/proxy_heads.py",
     "cli/tables/tools.py",
     "cli/tables/wire.py",

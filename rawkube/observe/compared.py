@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from rawkube._typing import Any
+from rawkube.observe.bodies import object_of
 from rawkube.observe.conversation import CLIENT, SERVER, Happening
 from rawkube.observe.messages import KEPT
 from rawkube.observe.story import Exchange, Story
@@ -121,11 +121,7 @@ class Compared:
     @property
     def said(self) -> dict[str, Any]:
         """The answer as an object, as far as it is one and was kept whole."""
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return object_of(self.body)
 
     @property
     def broke(self) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rawkube._typing import Any
 from rawkube.gotext import one_line
+from rawkube.observe.bodies import object_of
 from rawkube.observe.conversation import CLIENT, Conversation, Happening
 from rawkube.observe.levels import DEFAULT_LEVEL, LEVELS
 from rawkube.wire.tap import Event
@@ -198,7 +199,7 @@ def _upgrade(data: Data) -> Iterator[str]:
 def _message(data: Data) -> Iterator[str]:
     name = data["name"] or ("message" if data["channel"] is None else f"channel {data['channel']}")
     if data["name"] == "resize":
-        size = _object(data["data"])
+        size = object_of(data["data"])
         yield f"resize {size.get('Width')}x{size.get('Height')}"
     elif data["name"] == "close":
         yield f"close {_closed_channel(data['data'])}"
@@ -211,14 +212,6 @@ def _message(data: Data) -> Iterator[str]:
 def _closed_channel(data: bytes) -> str:
     names = {0: "stdin", 1: "stdout", 2: "stderr", 3: "error"}
     return names.get(data[0], f"channel {data[0]}") if data else "nothing"
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _status(data: Data) -> Iterator[str]:

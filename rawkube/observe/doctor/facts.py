@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from rawkube._typing import Any, NamedTuple
 from rawkube.gotext import one_line
+from rawkube.observe.bodies import object_of
 
 PASS, WARN, FAIL, UNKNOWN = "pass", "warn", "fail", "unknown"
 
@@ -75,11 +76,7 @@ class Answer(NamedTuple):
     @property
     def object(self) -> dict[str, Any]:
         """The body as a JSON object; empty if it is none."""
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError):
-            return {}
-        return found if isinstance(found, dict) else {}
+        return object_of(self.body)
 
     @property
     def is_status(self) -> bool:
