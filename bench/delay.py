@@ -1,6 +1,7 @@
 """A TCP relay that holds back everything for a while, each way: `python -m bench.delay PORT SECONDS`.
 
-Prints its own port, and serves until its stdin ends. A connection is made at once; its first bytes pay for that, too.
+Prints its own port, and serves until its stdin ends. A connection is made at once here: its first bytes do not leave
+before the handshake of TCP would have taken its round trip.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 import time
 
 
-def relay(source: socket.socket, target: socket.socket, delay: float, first: float) -> None:
+def relay(source: socket.socket, target: socket.socket, delay: float, connected: float) -> None:
     held: queue.Queue[tuple[float, bytes]] = queue.Queue()
 
     def deliver() -> None:
@@ -28,14 +29,12 @@ def relay(source: socket.socket, target: socket.socket, delay: float, first: flo
                 return
 
     threading.Thread(target=deliver, daemon=True).start()
-    extra = first
     while True:
         try:
             data = source.recv(65536)
         except OSError:
             data = b""
-        held.put((time.monotonic() + delay + extra, data))
-        extra = 0.0
+        held.put((max(time.monotonic(), connected) + delay, data))
         if not data:
             return
 
@@ -47,12 +46,12 @@ def main() -> None:
     def accept() -> None:
         while True:
             near, _ = listener.accept()
+            connected = time.monotonic() + 2 * delay
             far = socket.create_connection(("127.0.0.1", port))
             for sock in (near, far):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # The handshake of TCP would have taken a round trip.
-            threading.Thread(target=relay, args=(near, far, delay, 2 * delay), daemon=True).start()
-            threading.Thread(target=relay, args=(far, near, delay, 0.0), daemon=True).start()
+            threading.Thread(target=relay, args=(near, far, delay, connected), daemon=True).start()
+            threading.Thread(target=relay, args=(far, near, delay, connected), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     print(listener.getsockname()[1], flush=True)

@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import yaml
+
 from bench.measure import MIB, ROOT
 
 DEPLOYMENT = {
@@ -255,16 +257,27 @@ def main() -> None:
 
 
 def write_kubeconfig(path: Path, port: int, ca: str) -> None:
-    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": ca}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "bench",
-        "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench", "namespace": "demo"}}],
-        "users": [{"name": "bench", "user": {"token": "bench"}}],
-        "clusters": [{"name": "bench", "cluster": cluster}],
-    }
-    path.write_text(json.dumps(config))
+    """As `kubectl config` writes it: block YAML, keys in order."""
+    path.write_text(f"""\
+apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: {ca}
+    server: https://127.0.0.1:{port}
+  name: bench
+contexts:
+- context:
+    cluster: bench
+    namespace: demo
+    user: bench
+  name: bench
+current-context: bench
+kind: Config
+users:
+- name: bench
+  user:
+    token: bench
+""")
 
 
 @contextmanager
@@ -297,7 +310,7 @@ def api_server(delay: float = 0.0) -> Iterator[dict[str, str]]:
         if not delay:
             yield env
             return
-        cluster = json.loads(config.read_text())["clusters"][0]["cluster"]
+        cluster = yaml.safe_load(config.read_text())["clusters"][0]["cluster"]
         port = cluster["server"].rpartition(":")[2]
         with started("bench.delay", port, str(delay / 2)) as slow:
             write_kubeconfig(config, int(slow), cluster["certificate-authority-data"])

@@ -13,7 +13,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawkube.kubeconfig.document import MAX_DEPTH, DocumentError, parse
+from rawkube.kubeconfig.document import DocumentError, parse
+from rawkube.kubeconfig.event_yaml import MAX_DEPTH
 from tests.support.examples import examples
 
 ROOT = Path(__file__).parents[2]
@@ -181,10 +182,10 @@ def test_numbers_of_any_length_are_bounded() -> None:
     assert parse('{"a": ' + "9" * 100_000 + "}").value == {"a": "9" * 100_000}
 
 
-def test_json_needs_no_yaml() -> None:
+def test_json_and_plain_yaml_need_no_pyyaml() -> None:
     code = (
         "import sys; from rawkube.kubeconfig.document import parse; parse('{\"a\": 1}'); "
-        "assert 'yaml' not in sys.modules; parse('a: 1'); assert 'yaml' in sys.modules"
+        "parse('a:\\n- b: 1\\n'); assert 'yaml' not in sys.modules; parse('a: [1]'); assert 'yaml' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
