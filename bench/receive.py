@@ -6,7 +6,6 @@ python -m bench.receive N
 from __future__ import annotations
 
 import base64
-import json
 import os
 import socket
 import ssl
@@ -14,10 +13,12 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import yaml
+
 
 def main() -> None:
     size = int(sys.argv[1])
-    cluster = json.loads(Path(os.environ["KUBECONFIG"]).read_text())["clusters"][0]["cluster"]
+    cluster = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())["clusters"][0]["cluster"]
     context = ssl.create_default_context(cadata=base64.b64decode(cluster["certificate-authority-data"]).decode())
     where = urlsplit(cluster["server"])
     with (

@@ -193,7 +193,7 @@ class Channels:
 
     # --- what goes out -------------------------------------------------------------------------------------
 
-    def stdin(self, data: bytes) -> bytes:
+    def stdin(self, data: bytes | memoryview) -> bytes:
         """One message of stdin; kubectl sends at most 32 KiB in one. Nothing for no data.
 
         Raises ValueError behind close_stdin().
@@ -240,12 +240,12 @@ class Channels:
         """Whether nothing more may be sent (RFC 6455, 5.5.1)."""
         return self.closed or self._close_sent != 0
 
-    def _message(self, channel: int, payload: bytes) -> bytes:
+    def _message(self, channel: int, payload: bytes | memoryview) -> bytes:
         if self._silent:
             return b""
         if self.protocol.base64:
             return encode(TEXT, b"%d" % channel + binascii.b2a_base64(payload, newline=False))
-        return encode(BINARY, bytes((channel,)) + payload)
+        return encode(BINARY, payload, prefix=bytes((channel,)))
 
     # --- frames --------------------------------------------------------------------------------------------
 

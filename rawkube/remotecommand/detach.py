@@ -46,7 +46,7 @@ class KeySequence:
         self._at = 0
         self.matched = False
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: bytes | memoryview) -> bytes:
         """What is to be passed on by now."""
         passed = bytearray()
         for byte in data:
@@ -70,7 +70,7 @@ class DetachableChannels(Channels):
         self._sequence = KeySequence(keys)
         self._before = b""
 
-    def stdin(self, data: bytes) -> bytes:
+    def stdin(self, data: bytes | memoryview) -> bytes:
         """As ever, without the keys. Raises Detached."""
         sent = super().stdin(self._sequence.feed(data))
         if not self._sequence.matched:

@@ -22,7 +22,7 @@ from rawkube.errors import TransportError
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output, Ping, Pong, Violation
 from rawkube.remotecommand.life_signs import CLOSING, GRACE, SIGN_OF_LIFE, SILENCE, UNANSWERED, LifeSigns, Timing
 from rawkube.remotecommand.protocols import STDOUT
-from rawkube.remotecommand.pump import Wakeup, Writer
+from rawkube.remotecommand.pump import Wakeup, Writer, is_ready
 from rawkube.remotecommand.result import Result
 from rawkube.remotecommand.terminal import STOPPING, Resizes
 from rawkube.wire.stream import Stream
@@ -235,24 +235,29 @@ class Session:
     # This side.
 
     def _read_stdin(self) -> None:
+        """Read as long as more is there at once and the socket takes it."""
         assert self._local.stdin is not None
-        try:
-            data = os.read(self._local.stdin, _READ)
-        except BlockingIOError:
-            return
-        except OSError:  # closed, or a terminal that is not ours any more
-            data = b""
-        if data:
-            self._queue_stdin(data)
-        else:
-            self._stdin_ended()
-        self._flush()
+        for _ in range(_READS_IN_A_ROW):
+            try:
+                data = os.read(self._local.stdin, _READ)
+            except BlockingIOError:
+                return
+            except OSError:  # closed, or a terminal that is not ours any more
+                data = b""
+            if data:
+                self._queue_stdin(data)
+            else:
+                self._stdin_ended()
+            self._flush()
+            if self._unsent or not self._stdin_open or not is_ready(self._local.stdin, write=False):
+                return
 
     def _queue_stdin(self, data: bytes) -> None:
         messages: list[bytes] = []
+        view = memoryview(data)
         try:
             for at in range(0, len(data), STDIN_PIECE):
-                messages.append(self._channels.stdin(data[at : at + STDIN_PIECE]))
+                messages.append(self._channels.stdin(view[at : at + STDIN_PIECE]))
         finally:  # the keys that leave a session raise
             self._queue(b"".join(messages))
 

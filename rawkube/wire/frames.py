@@ -104,20 +104,27 @@ class FrameReader:
         return True
 
 
-def encode(opcode: int, payload: bytes, *, key: bytes = b"") -> bytes:
-    """One frame of a client, the only one of its message. `key`: the masking key, fresh at random unless given."""
+def encode(opcode: int, payload: bytes | memoryview, *, prefix: bytes = b"", key: bytes = b"") -> bytes:
+    """One frame of a client, the only one of its message. `key`: the masking key, fresh at random unless given.
+
+    `prefix`: what stands before a payload that is too large to be copied for that.
+    """
     key = key or os.urandom(4)
-    size = len(payload)
+    before = len(prefix)
+    size = before + len(payload)
     if size <= MAX_CONTROL:
         header = bytes((0x80 | opcode, 0x80 | size))
     elif size <= 0xFFFF:
         header = bytes((0x80 | opcode, 0xFE)) + size.to_bytes(2, "big")
     else:
         header = bytes((0x80 | opcode, 0xFF)) + size.to_bytes(8, "big")
-    return header + key + masked(payload, key)
+    if not before:
+        return b"".join((header, key, masked(payload, key)))
+    turn = before % 4
+    return b"".join((header, key, masked(prefix, key), masked(payload, key[turn:] + key[:turn])))
 
 
-def masked(payload: bytes, key: bytes) -> bytes:
+def masked(payload: bytes | memoryview, key: bytes) -> bytes:
     """The payload under a mask, or from under it (section 5.3)."""
     size = len(payload)
     if size <= _SHORT:
@@ -132,9 +139,9 @@ class _Masks:
     def __init__(self) -> None:
         self._tables: dict[int, bytes] = {}
         self._size = 0
-        self._fast: Callable[[bytes, bytes], bytes] | None = None
+        self._fast: Callable[[bytes | memoryview, bytes], bytes] | None = None
 
-    def masked(self, payload: bytes, key: bytes) -> bytes:
+    def masked(self, payload: bytes | memoryview, key: bytes) -> bytes:
         """The payload under a mask."""
         if self._fast is not None:
             return self._fast(payload, key)
@@ -155,12 +162,12 @@ class _Masks:
         return table
 
 
-def _fast_mask() -> Callable[[bytes, bytes], bytes] | None:
+def _fast_mask() -> Callable[[bytes | memoryview, bytes], bytes] | None:
     try:
         from websockets.speedups import apply_mask  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         return None
-    fast: Callable[[bytes, bytes], bytes] = apply_mask
+    fast: Callable[[bytes | memoryview, bytes], bytes] = apply_mask
     return fast
 
 

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 # The largest TLS record's payload (RFC 8446, section 5.1). One read or write of a TLS socket moves no more.
 _RECORD = 16384
 
+# The most that one call sends, in bytes, before its caller can look at the clock.
+_BATCH = 64 * _RECORD
+
+# Linux's; tcp(7).
+_CORK: int | None = getattr(socket, "TCP_CORK", None)
+
 
 def address_text(address: tuple[object, ...]) -> str:
     """`HOST:PORT` of a socket address, IPv6 in brackets, as Go prints it."""
@@ -57,6 +63,7 @@ class Stream:
         "_early",
         "_interrupted",
         "_late",
+        "_late_write",
         "_sock",
         "_tls",
         "_unsent",
@@ -78,6 +85,7 @@ class Stream:
         self._crossed = False
         self._interrupted = False
         self._late: OSError | None = None
+        self._late_write: OSError | None = None
         self.conn = conn
         self.server = server
         self.about_client: Callable[[], str] | None = None
@@ -224,14 +232,45 @@ class Stream:
 
     def _transmit(self, data: bytes | memoryview) -> int:
         try:
-            if self._tls is None:
-                return self._sock.send(data)
-            return self._send_record(memoryview(data)[: self._unsent or _RECORD])
+            return self._sock.send(data) if self._tls is None else self._send_records(memoryview(data))
         except BlockingIOError:
             return 0
         except OSError as error:
             self._failed_write(error)
             return 0
+
+    def _send_records(self, data: memoryview) -> int:
+        """Records, as many as are taken at once. Raises what kept the first one from being sent."""
+        if (late := self._late_write) is not None:
+            self._late_write = None
+            raise late
+        data = data[:_BATCH]
+        sent = self._send_record(data[: self._unsent or _RECORD])
+        if sent == len(data):
+            return sent
+        corked = self._cork(1)
+        try:
+            while sent < len(data):
+                sent += self._send_record(data[sent : sent + _RECORD])
+        except OSError as error:
+            from rawkube.wire import tls
+
+            if not tls.would_block(error):  # for the next call, which finds nothing sent before it
+                self._late_write = error.with_traceback(None)
+        finally:
+            if corked:
+                self._cork(0)
+        return sent
+
+    def _cork(self, on: int) -> bool:
+        """Have the kernel send full segments: a record alone would wake its reader for so little. Whether it does."""
+        if _CORK is None:
+            return False
+        try:
+            cast("socket.socket", self._sock).setsockopt(socket.IPPROTO_TCP, _CORK, on)
+        except (OSError, AttributeError):  # no TCP, or TLS inside something else
+            return False
+        return True
 
     def _send_record(self, record: memoryview) -> int:
         assert self._tls is not None

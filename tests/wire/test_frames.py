@@ -158,6 +158,14 @@ def test_masks_are_the_same_once_much_is_sent(there: bool, monkeypatch: pytest.M
     assert bool(asked) == there
 
 
+@pytest.mark.parametrize("size", [0, 1, 124, 125, 126, 3000, 65_535])
+def test_a_prefix_is_the_beginning_of_the_payload(size: int) -> None:
+    payload = (bytes(range(256)) * 256)[:size]
+    for prefix in (b"", b"a", b"ab", b"abc", b"abcd", b"abcde"):
+        expected = encode(BINARY, prefix + payload, key=b"\1\2\3\4")
+        assert encode(BINARY, memoryview(payload), prefix=prefix, key=b"\1\2\3\4") == expected
+
+
 def test_keys_are_fresh() -> None:
     assert len({encode(BINARY, b"")[2:6] for _ in range(8)}) > 1
 

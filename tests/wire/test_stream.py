@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import select
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 
@@ -125,6 +127,67 @@ def test_polled(tls: ssl.SSLContext | None) -> None:
             while piece := stream.recv_now(65536):
                 got += piece
         assert got == data
+
+
+class Taking:
+    """A TLS socket that takes records as it is told: all of one, or raises."""
+
+    def __init__(self, *outcomes: OSError | None) -> None:
+        self.outcomes = list(outcomes)
+        self.took: list[int] = []
+        self.asked: list[int] = []
+        self.corks: list[int] = []
+
+    def send(self, data: memoryview) -> int:
+        self.asked.append(len(data))
+        if self.outcomes and (error := self.outcomes.pop(0)) is not None:
+            raise error
+        self.took.append(len(data))
+        return len(data)
+
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        self.corks.append(value)
+
+    def setblocking(self, blocking: bool) -> None: ...
+
+    def do_handshake(self) -> None: ...
+
+    def getsockname(self) -> tuple[str, int]:
+        return "127.0.0.1", 1
+
+    getpeername = getsockname
+
+
+def taking(*outcomes: OSError | None) -> tuple[Taking, Stream]:
+    sock = Taking(*outcomes)
+    return sock, Stream(cast(ssl.SSLSocket, sock))
+
+
+def test_records_that_are_taken_at_once_are_one_call() -> None:
+    sock, stream = taking()
+    assert stream.send_now(bytes(40_000)) == 40_000
+    assert sock.took == [16384, 16384, 7232]
+    assert sock.corks == ([1, 0] if hasattr(socket, "TCP_CORK") else [])
+    assert stream.send_now(b"x") == 1
+    assert len(sock.corks) in (0, 2)  # a record alone goes at once
+    assert stream.send_now(bytes(5 << 20)) == 1 << 20  # then the caller looks at the clock
+
+
+def test_a_record_that_has_to_wait_is_repeated_with_its_length() -> None:
+    sock, stream = taking(None, ssl.SSLWantWriteError(), ssl.SSLWantWriteError(), None)
+    data = memoryview(bytes(20_000))
+    assert stream.send_now(data) == 16384
+    assert stream.send_now(data[16384:]) == 0
+    assert stream.send_now(bytes(data[16384:]) + bytes(20_000)) == 23_616
+    assert sock.asked == [16384, 3616, 3616, 3616, 16384, 3616]
+
+
+def test_what_was_sent_before_a_failure_counts() -> None:
+    sock, stream = taking(None, ConnectionResetError(errno.ECONNRESET, "reset"))
+    assert stream.send_now(bytes(20_000)) == 16384
+    with pytest.raises(ConnectionLost, match="connection reset by peer"):
+        stream.send_now(bytes(3616))
+    assert sock.corks[-1:] == ([0] if hasattr(socket, "TCP_CORK") else [])
 
 
 def test_pending_shows_what_a_selector_cannot(inner: ssl.SSLContext) -> None:
