@@ -9,10 +9,13 @@ import socket
 import threading
 import time
 
-from rawkube._typing import NamedTuple
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import ConnectError, ConnectionRefused, ResolveError, TransportError
 from rawkube.gotext import one_line
 from rawkube.wire.stream import address_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # How long an address is waited for before the next one is tried beside it (RFC 8305, section 5, "Connection
 # Attempt Delay"; Go's net.Dialer.FallbackDelay), in seconds.
@@ -133,15 +136,21 @@ class _Attempts:
         self.selector.close()
 
 
-def connect(addresses: list[Address], end: float, *, server: str) -> socket.socket | Address:
+def connect(
+    addresses: list[Address], end: float, *, server: str, meanwhile: Callable[[], None] = lambda: None
+) -> socket.socket | Address:
     """A connected, non-blocking socket; the address that was still waited for if `end` (monotonic) passed.
 
-    The addresses are tried in order, the next one when one fails or after 0.3 s. Raises ConnectionRefused,
-    ConnectError.
+    The addresses are tried in order, the next one when one fails or after 0.3 s. `meanwhile()` is called once, while
+    the first is waited for. Raises ConnectionRefused, ConnectError.
     """
     attempts = _Attempts()
     try:
-        sock = _first_connected(attempts, list(addresses), end)
+        waiting = list(addresses)
+        sock = attempts.start(waiting.pop(0)) if waiting else None
+        if sock is None and attempts.running():
+            meanwhile()
+        sock = sock or _first_connected(attempts, waiting, end)
         if sock is None and (late := attempts.running()):
             return late[0]
     finally:
@@ -153,9 +162,8 @@ def connect(addresses: list[Address], end: float, *, server: str) -> socket.sock
 
 
 def _first_connected(attempts: _Attempts, waiting: list[Address], end: float) -> socket.socket | None:
-    while waiting or attempts.running():
-        if waiting and (sock := attempts.start(waiting.pop(0))):
-            return sock
+    """The first of those that are running or waiting."""
+    while True:
         failures = len(attempts.failed)
         until = min(end, time.monotonic() + NEXT_ADDRESS_AFTER) if waiting else end
         while attempts.running() and len(attempts.failed) == failures and time.monotonic() < until:
@@ -163,7 +171,11 @@ def _first_connected(attempts: _Attempts, waiting: list[Address], end: float) ->
                 return sock
         if time.monotonic() >= end:
             return None
-    return None
+        if waiting:
+            if sock := attempts.start(waiting.pop(0)):
+                return sock
+        elif not attempts.running():
+            return None
 
 
 def _no_connection(failed: list[tuple[Address, int]], server: str) -> TransportError:

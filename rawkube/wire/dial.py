@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from rawkube._typing import TYPE_CHECKING, NamedTuple
-from rawkube.errors import ConnectionLost, TransportError
+from rawkube.errors import ConnectionLost, RawkubeError, TransportError
 from rawkube.wire.connect import Address, connect, literal, resolve
 from rawkube.wire.deadline import end_of, exceeded
 from rawkube.wire.stream import Stream
@@ -137,7 +137,8 @@ def _connected(
 ) -> socket.socket:
     addresses = _addresses(endpoint, timeouts, deadline, tap, conn)
     start = time.monotonic()
-    sock = connect(addresses, end_of(timeouts.connect, deadline), server=endpoint.authority)
+    end = end_of(timeouts.connect, deadline)
+    sock = connect(addresses, end, server=endpoint.authority, meanwhile=lambda: _prepare(endpoint.tls))
     if isinstance(sock, Address):
         raise exceeded(
             "connect",
@@ -149,6 +150,18 @@ def _connected(
     if tap is not None:
         _tell_connected(tap, conn, sock, start)
     return sock
+
+
+def _prepare(options: TLSOptions | None) -> None:
+    """What TLS needs and takes its time, while the network has something to do."""
+    if options is None:
+        return
+    from rawkube.wire import tls
+
+    try:
+        tls.context_for(options)
+    except RawkubeError:  # to be told when its turn comes: that there is no server may come first
+        pass
 
 
 def _tell_connected(tap: Tap, conn: int, sock: socket.socket, start: float) -> None:

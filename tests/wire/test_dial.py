@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rawkube.errors import ConnectError, ConnectionRefused, DeadlineExceeded, ResolveError
+from rawkube.errors import ConfigError, ConnectError, ConnectionRefused, DeadlineExceeded, ResolveError
 from rawkube.wire import connect as connecting
+from rawkube.wire import tls
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.tap import Event, Tap
 from tests.support.server import Peer, ScriptedServer
@@ -158,6 +159,22 @@ def test_connect_timeout(by_deadline: bool) -> None:
     if not by_deadline:
         assert str(caught.value) == f"dial tcp 127.0.0.1:{port}: i/o timeout"
     assert f"127.0.0.1:{port}" in caught.value.detail[0]
+
+
+def test_tls_is_prepared_while_the_connection_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(tls, "context_for", lambda options: asked.append(options.server_name))
+    with full_backlog() as port, pytest.raises(DeadlineExceeded):
+        dial(Endpoint("127.0.0.1", port, TLSOptions("name.test", b"")), timeouts=Timeouts(connect=0.1))
+    assert asked == ["name.test"]
+
+
+def test_that_nobody_is_there_comes_before_a_bad_authority() -> None:
+    bad = TLSOptions("127.0.0.1", b"no certificate")
+    with pytest.raises(ConnectionRefused):
+        dial(Endpoint("127.0.0.1", unused_port(), bad))
+    with ScriptedServer(say_hello) as server, pytest.raises(ConfigError):
+        dial(Endpoint("127.0.0.1", server.port, bad))
 
 
 def test_the_next_address_is_tried_when_one_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
