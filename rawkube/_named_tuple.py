@@ -1,7 +1,7 @@
-"""A named tuple as `typing.NamedTuple` defines it, built when its class is first called.
+"""A named tuple as `typing.NamedTuple` defines it, whose constructor is compiled once it has been called often.
 
-Defining one of `typing` takes ten times as long as defining a class, which a short-lived command pays fifty times
-over, for classes that it mostly does not use.
+Defining one of `typing` takes ten times as long as defining a class, and compiling a constructor as long as two hundred
+calls of a general one. A short-lived command would pay both for fifty classes, of which it makes a few objects each.
 """
 # ruff: noqa: ANN401 - what is made here are classes with fields of any type
 
@@ -42,13 +42,35 @@ def _completed(name: str, namespace: dict[str, Any]) -> dict[str, Any]:
     return {**namespace, **getters, **own, "__new__": _first}
 
 
+_OFTEN = 100
+_calls: dict[type, int] = {}
+
+
 def _first(cls: Any, /, *args: object, **kwargs: object) -> Any:
-    """The constructor, until it was called once."""
+    """The constructor, until it has been called often."""
     owner = next(base for base in cls.__mro__ if "__new__" in base.__dict__)
+    _calls[owner] = calls = _calls.get(owner, 0) + 1
+    values = None if calls > _OFTEN else _bound(owner, args, kwargs)
+    if values is not None:
+        return tuple.__new__(cls, values)
+    _compile(owner)
+    return cls.__new__(cls, *args, **kwargs)
+
+
+def _bound(owner: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Iterable[object] | None:
+    """The value of each field, None where the arguments do not fit; the compiled constructor says why."""
+    fields = owner._fields
+    if not kwargs and len(args) == len(fields):
+        return args
+    given = {**owner._field_defaults, **dict(zip(fields, args, strict=False)), **kwargs}
+    fits = len(args) <= len(fields) and len(given) == len(fields) and not kwargs.keys() & set(fields[: len(args)])
+    return [given[field] for field in fields] if fits and given.keys() == set(fields) else None
+
+
+def _compile(owner: Any) -> None:
     made = collections.namedtuple(owner.__name__, owner._fields, defaults=owner._field_defaults.values())  # type: ignore[misc]
     for name in ("__new__", *owner._fields):
         setattr(owner, name, made.__dict__[name])
-    return cls.__new__(cls, *args, **kwargs)
 
 
 class NamedTuple(metaclass=_NamedTupleType):

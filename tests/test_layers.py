@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +22,7 @@ FLOORS = [
     {"errors", "_version"},
     {"_pattern"},
     {"_typing"},
-    {"_named_tuple"},
+    {"_named_tuple", "_threads"},
 ]
 
 # Files that open nothing and know no clock.
@@ -189,6 +190,7 @@ PURE = {
     "observe/pieces.py",
     "observe/strict.py",
     "observe/exchanges.py",
+    "observe/chunks.py",
     "observe/frames.py",
     "observe/sessions.py",
     "observe/upgrades.py",
@@ -212,13 +214,15 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-@cache
-def parsed(path: Path) -> list[tuple[ast.AST, bool]]:
-    """Every node of a file, and whether it is reached when the file is imported."""
+Block = ast.stmt | ast.excepthandler | ast.match_case
+
+
+def statements(path: Path) -> list[tuple[ast.AST, bool]]:
+    """Every statement of a file, and whether it is reached when the file is imported."""
     nodes: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text()), True)]
     for node, eager in nodes:
-        below = eager and not isinstance(node, (ast.FunctionDef, ast.Lambda)) and not is_for_types(node)
-        nodes += [(inner, below) for inner in ast.iter_child_nodes(node)]
+        below = eager and not isinstance(node, ast.FunctionDef) and not is_for_types(node)
+        nodes += [(inner, below) for inner in ast.iter_child_nodes(node) if isinstance(inner, Block)]
     return nodes
 
 
@@ -230,7 +234,7 @@ def is_for_types(node: ast.AST) -> bool:
 def imports(path: Path) -> list[tuple[str, bool]]:
     """(module, whether at import time) of every import statement of a file."""
     found: list[tuple[str, bool]] = []
-    for node, eager in parsed(path):
+    for node, eager in statements(path):
         if isinstance(node, ast.Import):
             found += [(alias.name, eager) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -250,13 +254,17 @@ def relative(path: Path) -> str:
 
 @cache
 def calls(path: Path) -> frozenset[str]:
-    """The names of what a file calls, as written."""
-    called = (n.func for n, _ in parsed(path) if isinstance(n, ast.Call))
-    return frozenset(
-        ast.unparse(f)
-        for f in called
-        if isinstance(f, ast.Name) or (isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name))
-    )
+    """The names of what a file calls, as written: of what prints, asks, opens or ends."""
+    text = path.read_text()
+    if not re.search(r"\b(open|print|input|_?exit)\s*\(", text):
+        return frozenset()
+    called = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and is_name(node))
+    return frozenset(ast.unparse(node.func) for node in called)
+
+
+def is_name(call: ast.Call) -> bool:
+    of = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return isinstance(of, ast.Name)
 
 
 def roots(path: Path) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rawkube import _typing
+from tests.support.rows import looped
 
 
 class Ours(_typing.NamedTuple):
@@ -37,6 +38,12 @@ class Theirs(typing.NamedTuple):
     def twice(self) -> int:
         """Of its own."""
         return self.a * 2
+
+
+FIELDS = {"a": "int", "b": "str", "c": "float"}
+
+
+BODY = {"__doc__": "Three fields.", "b": "", "c": 0.0, "twice": Theirs.twice}
 
 
 class OursBelow(Ours):
@@ -77,10 +84,22 @@ SAME: list[tuple[str, Callable[[Any], object]]] = [
 ]
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(Ours, Theirs), (OursBelow, TheirsBelow)])
-@pytest.mark.parametrize("what", [what for _, what in SAME], ids=[name for name, _ in SAME])
+@looped(("ours", "theirs"), [(Ours, Theirs), (OursBelow, TheirsBelow)])
+@looped("what", [what for _, what in SAME], ids=[name for name, _ in SAME])
 def test_the_same_as_of_typing(what: Callable[[Any], object], ours: type, theirs: type) -> None:
     assert _outcome(what, ours) == _outcome(what, theirs)
+
+
+@pytest.mark.parametrize("calls", [0, 99, 100, 101, 300])
+def test_the_same_however_often_it_was_called(calls: int) -> None:
+    """The constructor is compiled after a hundred calls, or at the first whose arguments do not fit."""
+    for name, what in SAME:
+        if name == "pickles":  # wants a class that a module has
+            continue
+        ours = type(_typing.NamedTuple)("Ours", (_typing.NamedTuple,), {**BODY, "__annotations__": FIELDS})  # type: ignore[misc]
+        for number in range(calls):
+            assert ours(number, c=2.0) == (number, "", 2.0)
+        assert _outcome(what, ours) == _outcome(what, Theirs), name
 
 
 def _outcome(what: Callable[[Any], object], cls: type) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from math import inf
 
 from rawkube._typing import Any
 from rawkube.errors import DecodeError
@@ -12,6 +11,7 @@ from rawkube.gotext import go_quote, one_line
 Object = dict[str, Any]
 """A Kubernetes object, as decoded from JSON."""
 
+_INFINITE = (float("inf"), float("-inf"))
 _SHOWN = 200
 """How many characters of an answer a message shows."""
 
@@ -23,7 +23,7 @@ def _no_constant(text: str) -> None:
 
 def _finite(text: str) -> float:
     number = float(text)
-    if number in (inf, -inf):
+    if number in _INFINITE:
         raise ValueError(f"json: cannot unmarshal number {text} into Go value of type float64")
     return number
 

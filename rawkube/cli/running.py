@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 
+from rawkube._threads import in_main_thread
 from rawkube._typing import Protocol
 from rawkube.cli.commands import FIRST_WORDS
 from rawkube.cli.output import Output
@@ -162,7 +163,7 @@ def _in_foreground() -> bool:
 def _handling(names: Sequence[str], handler: object) -> Iterator[None]:
     """Handle signals meanwhile. Only the main thread can."""
     before = {}
-    if threading.current_thread() is threading.main_thread():
+    if in_main_thread():
         for name in names:
             number = getattr(signal, name, None)  # Windows has no SIGHUP
             if number is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import signal
-import threading
 from types import FrameType, TracebackType
 
+from rawkube._threads import in_main_thread
 from rawkube._typing import Any, Self
 
 STOPPING: tuple[int, ...] = tuple(
@@ -32,7 +32,7 @@ class Signals:
 
     def arm(self) -> None:
         """From now on. A signal that is ignored (`nohup`) stays so."""
-        if not self._before and threading.current_thread() is threading.main_thread():
+        if not self._before and in_main_thread():
             for number in STOPPING:
                 if signal.getsignal(number) != signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._stop)

@@ -7,7 +7,6 @@ else a text holds is left to PyYAML as a whole, the errors too.
 
 from __future__ import annotations
 
-from rawkube._pattern import pattern
 from rawkube._typing import Any
 from rawkube.kubeconfig.yaml_scalars import plain
 
@@ -16,11 +15,9 @@ Value = Any  # what JSON can hold
 DEEPEST = 40
 """Lists and mappings inside one another; deeper ones are not for this reader."""
 
-_KEY = r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,120}"
-# No indicator at the start (YAML 1.1, section 5.3), but for a dash that begins a word.
-_SCALAR = r"""(?:[A-Za-z0-9_./+~=$<]|-(?=[^ ]))[^#:]*(?:(?:(?<! )\#|:(?! |$))[^#:]*)*|"[^"\\]*"|'[^']*'|\{\}|\[\]"""
-# indentation, the dash of a list's element, a key, a scalar
-_LINE = pattern(rf"( *)(-  *)?(?:({_KEY}):(?:  *|$))?({_SCALAR})?")
+_LONGEST_KEY = 120
+# What a word may begin with: no indicator (YAML 1.1, section 5.3), but for a dash that begins a word.
+_FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+~=$<-")
 
 
 class Map(dict[str, Any]):
@@ -69,7 +66,6 @@ class _Reader:
         self.root: Value = None
         self._stack: list[_Open] = []
         self._begun = False
-        self._match = _LINE.fullmatch
 
     def take(self, line: str, number: int) -> None:
         """One line that is neither empty nor a comment."""
@@ -77,35 +73,26 @@ class _Reader:
             self._begun = True
             return
         self._begun = True
-        found = self._match(line)
-        if found is None:
-            raise NotPlain
-        spaces, dash, key, scalar = found.groups()
-        column = len(spaces)
-        if dash:
-            self._element(column, key is None, scalar)
-            column += len(dash)
-        if key is not None:
-            self._field(column, key, scalar, number, opened=bool(dash))
-        elif not dash:
-            raise NotPlain
-
-    def _element(self, column: int, is_scalar: bool, scalar: str | None) -> None:
-        """The dash of a list's element; if that is a scalar, the element."""
-        elements = self._list_at(column)
-        if is_scalar:
-            if scalar is None:
+        body = line.lstrip(" ")
+        column = len(line) - len(body)
+        if not body.startswith("- "):
+            key, scalar = _field(body)
+            if key is None:
                 raise NotPlain
-            elements.append(_value(scalar))
+            self._put(self._map_at(column), key, scalar, number)
+            return
+        elements = self._list_at(column)
+        body = body[2:].lstrip(" ")
+        key, scalar = _field(body)
+        if key is None:
+            elements.append(_value(body))
+        else:
+            self._put(self._opened(len(line) - len(body), Map()), key, scalar, number)
 
-    def _field(self, column: int, key: str, scalar: str | None, number: int, *, opened: bool) -> None:
+    def _put(self, fields: Map, key: str, scalar: str, number: int) -> None:
         """A key, and its value where that stands on the same line."""
-        if plain(key) is not key:
-            raise NotPlain
-        fields = self._opened(column, Map()) if opened else self._map_at(column)
-        top = self._stack[-1]
-        top.key = key if scalar is None else None
-        fields[key] = None if scalar is None else _value(scalar)
+        self._stack[-1].key = None if scalar else key
+        fields[key] = _value(scalar) if scalar else None
         fields.lines[key] = number
 
     def _list_at(self, column: int) -> Value:
@@ -158,10 +145,30 @@ def _put(top: _Open, node: Value) -> None:
         top.key = None
 
 
-def _value(scalar: str) -> Value:
-    first = scalar[0]
+def _field(text: str) -> tuple[str | None, str]:
+    """The key at the beginning of a line, None for none, and what stands behind its colon."""
+    key, colon, rest = text.partition(":")
+    if not colon or rest[:1] not in ("", " ") or not 0 < len(key) <= _LONGEST_KEY or key[0] in "-./":
+        return None, text
+    if not f"_{key.replace('-', '_').replace('.', '_').replace('/', '_')}".isidentifier():
+        return None, text
+    if plain(key) is not key:  # a number, a word with a meaning
+        raise NotPlain
+    return key, rest.lstrip(" ")
+
+
+def _value(text: str) -> Value:
+    """A scalar, or an empty list or mapping. Raises NotPlain."""
+    first = text[0]
     if first in "\"'":
-        return scalar[1:-1]
-    if first == "{":
+        inner = text[1:-1]
+        if len(text) < 2 or text[-1] != first or first in inner or (first == '"' and "\\" in inner):
+            raise NotPlain
+        return inner
+    if text == "{}":
         return Map()
-    return [] if first == "[" else plain(scalar)
+    if text == "[]":
+        return []
+    if first not in _FIRST or text[:2] in ("-", "- ") or ": " in text or " #" in text or text[-1] == ":":
+        raise NotPlain
+    return plain(text)

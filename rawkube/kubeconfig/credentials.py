@@ -5,12 +5,9 @@ Clocks are monotonic seconds. One object may serve several threads.
 
 from __future__ import annotations
 
-import re
-import threading
 import time
 from collections.abc import Callable
 
-from rawkube._pattern import pattern
 from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConfigError, CredentialError
 from rawkube.gotext import go_quote
@@ -18,6 +15,8 @@ from rawkube.kubeconfig.access import Access, Origin
 from rawkube.kubeconfig.files import Unreadable, read
 
 if TYPE_CHECKING:
+    from threading import local
+
     from rawkube.kubeconfig.exec_output import Credential
     from rawkube.kubeconfig.exec_plugin import ExecPlugin, PluginOptions
     from rawkube.kubeconfig.oidc import OIDC, Fetch
@@ -29,9 +28,17 @@ CA_SECONDS = 300.0
 CERTIFICATE_SECONDS = 1.0
 """Certificate files are read at most once in this time (client-go, cert_rotation)."""
 
-_PEM_BLOCK = pattern(rb"-----BEGIN ([A-Z0-9 ]+)-----\s.*?-----END \1-----", re.DOTALL)
+_BEGIN = b"-----BEGIN "
+_LONGEST_LABEL = 100
 # RFC 9110, 5.6.2: what a header name may hold; "%" is the escape itself.
 _IN_NAME = frozenset(b"!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
+def _local() -> local:
+    """For the plugin's credential that a thread's last request had."""
+    import threading
+
+    return threading.local()
 
 
 def header_key(key: str) -> str:
@@ -96,7 +103,7 @@ class Credentials:
         self._plugin_options = plugins
         self._plugin: ExecPlugin | None = None
         self._credential: Credential | None = None  # of the plugin: what the next handshake uses
-        self._used = threading.local()  # the plugin's credential that this thread's last request had
+        self._used = _local() if access.exec is not None else None
         self._provider = _provider(access, fetch, on_note)
         self._file_token = ""
         self._read_at: float | None = None
@@ -181,7 +188,7 @@ class Credentials:
         except Unreadable as error:
             raise _config_error(str(error), access, "cert_file") from None
         for data, what, field in ((pair[0], "certificate", "cert"), (pair[1], "key", "key")):
-            if not _PEM_BLOCK.search(data):
+            if not _pem_blocks(data):
                 if self._last_pair is not None:  # half-written: the pair before is still good
                     return self._last_pair
                 name = f"{field}_data" if getattr(access, f"{field}_data") else f"{field}_file"
@@ -206,6 +213,7 @@ class Credentials:
 
     def _take(self, credential: Credential) -> Credential:
         before, self._credential = self._credential, credential
+        assert self._used is not None
         self._used.credential = credential
         if before is not None and before.pair != credential.pair:
             self._tell_of_change()
@@ -305,23 +313,43 @@ def _impersonation(access: Access) -> list[tuple[str, str]]:
     return [(name, _checked(name, value)) for name, value in pairs]
 
 
+def _pem_blocks(data: bytes) -> list[tuple[bytes, bytes]]:
+    """(label, all of it) of each block of RFC 7468 text."""
+    found = []
+    endless: set[bytes] = set()  # labels that no end follows, which need not be looked for again
+    at = data.find(_BEGIN)
+    while at >= 0:
+        label, dashes, _ = data[at + len(_BEGIN) : at + _LONGEST_LABEL].partition(b"-----")
+        start = at + len(_BEGIN) + len(label) + len(dashes)
+        end = -1
+        if dashes and label not in endless and data[start : start + 1].isspace():
+            end = data.find(b"-----END %b-----" % label, start)
+            if end < 0:
+                endless.add(label)
+            else:
+                end += len(b"-----END -----") + len(label)
+                found.append((label, data[at:end]))
+        at = data.find(_BEGIN, max(end, at + 1))
+    return found
+
+
 def _has_certificate(pem: bytes) -> bool:
     """Whether at least one certificate can be read, which is what makes a CA file good (as in Go)."""
     import ssl
 
     scratch = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    for block in _PEM_BLOCK.finditer(pem):
+    for label, block in _pem_blocks(pem):
         try:
-            scratch.load_verify_locations(cadata=block[0].decode("ascii", "replace"))
+            scratch.load_verify_locations(cadata=block.decode("ascii", "replace"))
         except (ssl.SSLError, ValueError):
             continue
-        if block[1] == b"CERTIFICATE":
+        if label == b"CERTIFICATE":
             return True
     return False
 
 
 def _checked_ca(data: bytes, access: Access, field: str) -> bytes:
-    kinds = [match[1] for match in _PEM_BLOCK.finditer(data)]
+    kinds = [label for label, _ in _pem_blocks(data)]
     if b"CERTIFICATE" in kinds:
         return data
     problem = "no valid certificate authority data seen" if kinds else "unable to parse bytes as PEM block"

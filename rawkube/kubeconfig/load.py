@@ -228,8 +228,9 @@ def read_data(name: str, data: bytes) -> File:
 def _text(data: bytes) -> str:
     """UTF-8, or UTF-16 with a byte order mark (as PowerShell writes it): kubectl reads both."""
     utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    data = data.removeprefix(b"\xef\xbb\xbf")  # as the codec utf-8-sig does, which would have to be imported
     try:
-        return data.decode("utf-16" if utf16 else "utf-8-sig")
+        return data.decode("utf-16" if utf16 else "utf-8")
     except UnicodeDecodeError as error:
         line = 0 if utf16 else data.count(b"\n", 0, error.start) + 1
         raise DocumentError(f"not {'UTF-16' if utf16 else 'UTF-8'} text", line) from None

@@ -6,19 +6,15 @@ Only the main thread handles signals in Python; in another thread nothing here d
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable
 from types import FrameType
+
+from rawkube._threads import in_main_thread
 
 Handler = Callable[[int, FrameType | None], object]
 
 # SIGHUP: there is none on Windows.
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-
-
-def in_main_thread() -> bool:
-    """Whether signals are handled by this thread."""
-    return threading.current_thread() is threading.main_thread()
 
 
 class _Killed(BaseException):

@@ -10,9 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from rawkube._threads import in_main_thread
 from rawkube._typing import IO
 from rawkube.gotext import one_line
-from rawkube.kubeconfig.signals import Deferred, FatalSignals, in_main_thread
+from rawkube.kubeconfig.signals import Deferred, FatalSignals
 
 GRACE = 0.5
 """Seconds that a program has after SIGTERM; and that its output may stay open when it has ended."""

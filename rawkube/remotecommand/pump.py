@@ -11,9 +11,10 @@ import os
 import select
 import signal
 import stat
-import threading
 from collections import deque
 from types import TracebackType
+
+from rawkube._threads import in_main_thread
 
 _PIPE = 4096
 """How much a writable pipe takes at least (POSIX: PIPE_BUF is 512 or more; 4096 on Linux and macOS)."""
@@ -99,7 +100,7 @@ class Wakeup:
         self._reader = self._writer = -1
 
     def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
+        if in_main_thread():
             self._reader, self._writer = os.pipe()
             os.set_blocking(self._reader, False)
             os.set_blocking(self._writer, False)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterable
 from types import FrameType, TracebackType
 
+from rawkube._threads import in_main_thread
 from rawkube._typing import Any, NamedTuple, Self
 
 STOPPING: tuple[int, ...] = tuple(
@@ -96,7 +96,7 @@ class StopSignals:
         self._stopped = False
 
     def __enter__(self) -> Self:
-        if _in_main_thread():
+        if in_main_thread():
             for number in self._signals:
                 before = signal.getsignal(number)
                 if before is not signal.SIG_IGN:
@@ -202,7 +202,7 @@ class Resizes:
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
         number = getattr(signal, "SIGWINCH", None)
-        if number is not None and _in_main_thread():
+        if number is not None and in_main_thread():
             self._before[number] = signal.signal(number, self._changed)
         return self
 
@@ -234,10 +234,6 @@ class Resizes:
         _set_back(self._before)
         os.close(self._reader)
         os.close(self._writer)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _set_back(handlers: dict[int, Any]) -> None:

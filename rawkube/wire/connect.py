@@ -6,7 +6,6 @@ import errno
 import os
 import selectors
 import socket
-import threading
 import time
 
 from rawkube._typing import TYPE_CHECKING, NamedTuple
@@ -57,6 +56,8 @@ def resolve(host: str, port: int, end: float, *, server: str) -> list[Address] |
     The resolver of the system knows no time limit, so it runs in a thread, which is left behind if it is too
     slow. Raises ResolveError.
     """
+    import threading
+
     result: list[list[Address] | Exception] = []
     thread = threading.Thread(target=_look_up, args=(host, port, result), daemon=True, name="resolve")
     thread.start()

@@ -58,6 +58,12 @@ class Head:
         return raw, raw != self.raw
 
 
+def trailer(raw: bytes) -> tuple[bytes, bool]:
+    """A trailer section without secrets (fields as in a head, RFC 9112, section 7.1.2), and whether they were there."""
+    shown, changed = Head(b"\n" + raw).redacted()
+    return shown[1:], changed
+
+
 def _line_end(line: bytes) -> bytes:
     return b"\r" if line.endswith(b"\r") else b""
 
@@ -68,15 +74,20 @@ def _pair(line: bytes) -> tuple[str, str]:
 
 
 class Framing:
-    """Where a body ends: after so many bytes, behind its last chunk, or (-1) with the connection."""
+    """Where a body ends: after so many bytes, behind its last chunk, or (-1) with the connection.
+
+    `trailer_at`: where in the bytes that were fed last the trailer section began, -1 if it did not.
+    """
 
     def __init__(self, length: int, *, chunked: bool = False) -> None:
         self.chunked = chunked
         self.over = length == 0 and not chunked
+        self.trailer_at = -1
         self._left = 0 if chunked else length
         self.until_the_end = self._left < 0
         self._line = bytearray()
-        self._part = "size"  # of a chunk: its size line, its data, the line end behind it; at last the trailer
+        # Of a chunk: its size line, its data, the line end behind it; at last the trailer, or what is no size.
+        self._part = "size"
 
     def feed(self, data: bytes, tell: Callable[[bytes], None] = lambda _: None) -> int:
         """Go through these bytes; gives how many belong to the body. `tell(bytes)` is given the payload."""
@@ -88,8 +99,12 @@ class Framing:
                 self.over = not self._left
             return used
         at = 0
+        self.trailer_at = -1
         while at < len(data) and not self.over:
-            at = self._data(data, at, tell) if self._part == "data" else self._to_line_end(data, at)
+            before = self._part
+            at = self._data(data, at, tell) if before == "data" else self._to_line_end(data, at)
+            if self._part == "trailer" != before:
+                self.trailer_at = at
         return at
 
     def _data(self, data: bytes, at: int, tell: Callable[[bytes], None]) -> int:
@@ -113,10 +128,10 @@ class Framing:
     def _ended(self, line: bytes) -> None:
         if self._part == "size":
             size = line.partition(b";")[0].strip()
-            # What is no size ends the body, as 0 does.
+            # What is no size ends the body, as 0 does, but what follows it is no trailer.
             is_size = _HEX.issuperset(size) and 0 < len(size) <= _LONGEST_SIZE
             self._left = int(size, 16) if is_size else 0
-            self._part = "data" if self._left else "trailer"
+            self._part = "data" if self._left else "trailer" if is_size else "broken"
         elif self._part == "end":
             self._part = "size"
         elif not line:

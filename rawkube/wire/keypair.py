@@ -31,13 +31,14 @@ def pem_blocks(data: bytes) -> list[tuple[str, bytes]]:
     return found
 
 
-def root_certificates(ca_pem: bytes) -> list[bytes]:
+def root_certificates(ca_pem: bytes, context: ssl.SSLContext | None = None) -> list[bytes]:
     """The DER of each certificate that can be loaded; as in Go, one good one makes the file good.
 
-    b"" gives none. Raises ConfigError with client-go's words where there is no good one.
+    b"" gives none. `context`: is made to trust them. Raises ConfigError with client-go's words where there is no good
+    one.
     """
     blocks = pem_blocks(ca_pem)
-    scratch = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    scratch = context or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     good = [der for label, der in blocks if label == "CERTIFICATE" and _loads(scratch, der)]
     if good or not ca_pem:
         return good

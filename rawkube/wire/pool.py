@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 
+from rawkube._threads import Lock
 from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConnectionLost, TransportError
 from rawkube.wire.dial import Endpoint, Timeouts, dial
@@ -53,7 +53,7 @@ class Pool:
         self._idle: list[Connection] = []
         self._oldest = 0  # connections with a smaller number are not used again
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def request(self, request: Request, *, timeouts: Timeouts | None = None, deadline: float | None = None) -> Response:
         """Send a request and return the head of its answer. `deadline` (monotonic) bounds all of it.

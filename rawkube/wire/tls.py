@@ -125,8 +125,7 @@ def _new_context(
     else:
         if ca_pem is None or system:
             _load_system_roots(context)
-        for der in keypair.root_certificates(ca_pem or b""):
-            context.load_verify_locations(cadata=der)
+        keypair.root_certificates(ca_pem or b"", context)
     if pair is not None:
         # After verify=False too: who does not check the server may still have to show who they are.
         keypair.load(context, *pair)

@@ -1,7 +1,7 @@
 """Pure: what passes on one connection, as it may be shown. Secrets are taken out, WebSocket masks undone.
 
 Bytes of both sides go in as they were read or sent, pieces come out, cut at the same places as far as nothing has to be
-held: a head is held until it is whole, a body that may hold secrets until its end (a line of a watch until its own).
+held: a head (and a trailer section) is held until it is whole, a body that may hold secrets until its end (a line of a watch until its own).
 HTTP/1.1 framing is followed as far as that needs (RFC 9112, section 6); what cannot be read as HTTP passes as it is if
 the server sent it, and is left out if it is the client's, whose head may hold a credential.
 """
@@ -14,7 +14,7 @@ from collections import deque
 from rawkube._typing import NamedTuple
 from rawkube.wire import redact_body
 from rawkube.wire.frame_mask import ZeroMask
-from rawkube.wire.framing import Framing, Head
+from rawkube.wire.framing import Framing, Head, trailer
 from rawkube.wire.redact import MASK
 from rawkube.wire.secret_body import SecretBody
 
@@ -95,7 +95,13 @@ class _Side:
         held, self._held = bytes(self._held), bytearray()
         if not held:
             return []
+        if self._state == self._trailer:
+            return [self._cut_trailer(held)]
         return [self._cut_head(held)]
+
+    def _cut_trailer(self, held: bytes) -> Piece:
+        whole, end, _ = held.rpartition(b"\n")  # a line that was cut may be a credential
+        return Piece(self.side, trailer(whole + end)[0], True)
 
     def _take(self) -> bytes:
         rest, self._rest = self._rest, b""
@@ -126,9 +132,36 @@ class _Side:
         data = self._take()
         used = self._frame.feed(data)
         self._rest = data[used:]
+        found = self._piece(data[:used])
+        if self._frame.trailer_at >= 0 and not self._secrets:
+            found = self._begin_trailer(data[: self._frame.trailer_at], data[self._frame.trailer_at : used])
         if self._frame.over:
             self._next()
-        return self._piece(data[:used])
+        return found
+
+    def _begin_trailer(self, body: bytes, section: bytes) -> list[Piece]:
+        """A trailer section that has come whole passes together with the body's end; else it is held."""
+        if self._frame.over:
+            shown, changed = trailer(section)
+            return self._piece(body + shown, changed)
+        self._held += section
+        self._state = self._trailer
+        return self._piece(body)
+
+    def _trailer(self) -> list[Piece]:
+        data = self._take()
+        used = self._frame.feed(data)
+        self._held += data[:used]
+        self._rest = data[used:]
+        if self._frame.over:
+            held, self._held = bytes(self._held), bytearray()
+            self._next()
+            return self._piece(*trailer(held))
+        if len(self._held) > HEAD_LIMIT:
+            self._held.clear()
+            self._state = self._left_out
+            return [Piece(self.side, b"", True)]
+        return []
 
     def _secret_body(self) -> list[Piece]:
         assert self._secret is not None

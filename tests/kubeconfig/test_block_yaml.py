@@ -12,6 +12,7 @@ from rawkube.kubeconfig.block_yaml import DEEPEST, Map, NotPlain, parse
 from rawkube.kubeconfig.document import DocumentError
 from rawkube.kubeconfig.event_yaml import first_document
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 KUBECONFIG = """\
 # written by a tool
@@ -104,7 +105,7 @@ def check(text: str) -> None:
     assert same(found, expected), f"{text!r}: {found!r}, not {expected!r}"
 
 
-@pytest.mark.parametrize("text", [text for text, _ in PLAIN])
+@looped("text", [text for text, _ in PLAIN])
 def test_values(text: str) -> None:
     assert parse(text) == dict(PLAIN)[text]
     check(text)
@@ -116,7 +117,7 @@ def test_a_kubeconfig_cut_anywhere() -> None:
         check(KUBECONFIG[:end])
 
 
-@pytest.mark.parametrize("text", OTHER)
+@looped("text", OTHER)
 def test_what_is_left_to_pyyaml(text: str) -> None:
     with pytest.raises(NotPlain):
         parse(text)

@@ -19,6 +19,7 @@ from rawkube.errors import ConfigError
 from rawkube.kubeconfig import credentials as module
 from rawkube.kubeconfig.access import Access, Origin
 from rawkube.kubeconfig.credentials import TOKEN_FILE_SECONDS, Credentials, header_key
+from tests.support.rows import looped
 
 
 def headers(now: float = 0.0, **fields: Any) -> list[tuple[str, str]]:
@@ -49,7 +50,7 @@ class TestAuthorization:
         (pair,) = headers(username="a" * 100, password="b" * 100)
         assert "\n" not in pair[1]
 
-    @pytest.mark.parametrize("token", ["s3cret\n", "a\r\nX: s3cret", "s3cret\x00", "s3cret\x7f", "s3cret\ud800"])
+    @looped("token", ["s3cret\n", "a\r\nX: s3cret", "s3cret\x00", "s3cret\x7f", "s3cret\ud800"])
     def test_a_token_that_no_header_holds(self, token: str) -> None:
         error = refused(lambda: headers(token=token))
         assert str(error) == 'net/http: invalid header field value for "Authorization"'
@@ -165,7 +166,7 @@ class TestImpersonation:
         error = refused(lambda: headers(impersonate_user="a\r\nX: s3cret"))
         assert "Impersonate-User" in str(error)
 
-    @pytest.mark.parametrize(
+    @looped(
         "key",
         [
             "alphabetical",

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rawkube.kubeconfig.document import DocumentError, parse
 from rawkube.kubeconfig.event_yaml import MAX_DEPTH
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,7 +66,7 @@ def test_merge_keys(text: str, value: str, pure: bool) -> None:
     assert parse(text, pure=pure).value["a"] == {"k": value}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "value"),
     [
         ('{"a": "1"}', {"a": "1"}),

@@ -23,7 +23,9 @@ from rawkube.kubeconfig.exec_output import Credential
 from rawkube.kubeconfig.exec_plugin import ExecPlugin, PluginOptions, plugin_for
 from rawkube.kubeconfig.executables import cleaned
 from rawkube.kubeconfig.plugin_policy import Policy
+from tests.support.examples import EVERY_WAY
 from tests.support.plugins import V1, config, credential, program, runs, says, shell
+from tests.support.rows import looped
 from tests.support.run import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}
@@ -109,7 +111,7 @@ class TestWhereItIs:
         assert [bool(lines) for lines in shown] == [True] * 10 + [False] * 2
         assert shown[0][-1] == "U+001B[1minstall it"
 
-    @pytest.mark.parametrize(
+    @looped(
         ("text", "command"),
         [("cred", "cred"), ("/a//b/../c", "/a/c"), ("//a/b/", "/a/b"), ("/a/./b", "/a/b"), ("..", "..")],
     )
@@ -203,8 +205,23 @@ class TestTime:
         command = shell(tmp_path, "exec yes")
         assert str(failure(plugin(command))).endswith(f"executable {command} printed more than 1 MiB")
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-    @pytest.mark.parametrize("action", ["SIG_DFL", "default_int_handler"])
+    @pytest.mark.parametrize(
+        ("number", "action"),
+        [
+            (signal.SIGINT, "SIG_DFL"),
+            (signal.SIGTERM, "default_int_handler"),
+            (signal.SIGHUP, "SIG_DFL"),
+            *(
+                (
+                    (signal.SIGINT, "default_int_handler"),
+                    (signal.SIGTERM, "SIG_DFL"),
+                    (signal.SIGHUP, "default_int_handler"),
+                )
+                if EVERY_WAY
+                else ()
+            ),
+        ],
+    )
     def test_a_signal_ends_it(self, tmp_path: Path, number: signal.Signals, action: str) -> None:
         """Whether the signal would end this process at once, or has a handler that raises."""
         command = shell(tmp_path, f'echo $$ > "{tmp_path}/pid"\nexec sleep 60')
@@ -322,7 +339,7 @@ class TestShared:
         assert self.plugin(self.ACCESS._replace(server="https://other")) is first
         assert self.plugin(environ=os.environ) is first
 
-    @pytest.mark.parametrize(
+    @looped(
         ("config", "options"),
         [
             ({"command": "other"}, {}),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ from rawkube.kubeconfig.exec_plugin import PluginOptions
 from rawkube.wire.http import Request
 from rawkube.wire.tap import Tap
 from tests.support.plugins import TokenServer, config, credential, runs, says, shell, user
-from tests.support.run import ROOT, kubeconfig
+from tests.support.run import kubeconfig
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
 
@@ -342,6 +341,22 @@ def test_no_secret_is_shown_or_kept(
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="a system without pseudo-terminals")
+@contextlib.contextmanager
+def terminal_as_stdin(typed: bytes) -> Iterator[None]:
+    """This process's stdin is a terminal meanwhile, where somebody has typed this."""
+    main_end, other = os.openpty()
+    before = os.dup(0)
+    os.dup2(other, 0)
+    os.close(other)
+    try:
+        os.write(main_end, typed)
+        yield
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(main_end)
+
+
 class TestTerminal:
     """`interactiveMode`, with a terminal as stdin."""
 
@@ -352,27 +367,14 @@ class TestTerminal:
         environ = home(
             tmp_path / "home", server.url, server.cluster(), **user(shell(tmp_path, body), interactiveMode=mode)
         )
-        code = (
-            "import sys\nfrom rawkube.api.connect import connect\nfrom rawkube.errors import CredentialError\n"
-            f"with connect(stdin_reserved={reserved!r}) as client:\n"
-            "    try:\n        client.send('GET', '/x').close()\n"
-            "    except CredentialError as error:\n        sys.exit(str(error))\n"
-        )
-        main_end, other = os.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-c", code],
-            env={**environ, "PYTHONPATH": str(ROOT)},
-            stdin=other,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        os.close(other)
-        with process:
-            os.write(main_end, b"typed\n")
-            _, stderr = process.communicate(timeout=20)
-        os.close(main_end)
+        said = ""
+        with terminal_as_stdin(b"typed\n"), connect(environ=environ, stdin_reserved=reserved) as client:
+            try:
+                client.send("GET", "/x").close()
+            except CredentialError as error:
+                said = str(error)
         read = tmp_path / "read"
-        return read.read_text().strip() if read.exists() else "", stderr.strip()
+        return read.read_text().strip() if read.exists() else "", said
 
     @pytest.mark.parametrize(("mode", "read"), [("Never", ""), ("IfAvailable", "typed"), ("Always", "typed")])
     def test_who_may_ask(self, tmp_path: Path, server: TokenServer, mode: str, read: str) -> None:

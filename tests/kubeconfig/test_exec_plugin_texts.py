@@ -18,13 +18,14 @@ from rawkube.kubeconfig.install_hint import RateLimit, escaped, help_lines
 from rawkube.kubeconfig.timestamp import TimeError, seconds_of
 from tests.support.examples import examples
 from tests.support.plugins import V1, V1BETA1, credential
+from tests.support.rows import looped
 
 HEAD = f'"apiVersion":"{V1}","kind":"ExecCredential"'
 
 
 class TestInfo:
-    @pytest.mark.parametrize("version", [V1, V1BETA1])
-    @pytest.mark.parametrize("interactive", [False, True])
+    @looped("version", [V1, V1BETA1])
+    @looped("interactive", [False, True])
     def test_the_document(self, version: str, interactive: bool) -> None:
         flag = "true" if interactive else "false"
         text = f'{{"kind":"ExecCredential","apiVersion":"{version}","spec":{{"interactive":{flag}}}}}\n'
@@ -75,7 +76,7 @@ class TestInfo:
 
 
 class TestInteractive:
-    @pytest.mark.parametrize(
+    @looped(
         ("mode", "terminal", "reserved", "result"),
         [
             ("Never", False, False, False),
@@ -89,7 +90,7 @@ class TestInteractive:
     def test_it_is(self, mode: str, terminal: bool, reserved: bool, result: bool) -> None:
         assert is_interactive(mode, terminal=terminal, reserved=reserved) is result
 
-    @pytest.mark.parametrize(
+    @looped(
         ("mode", "terminal", "reserved", "why", "text"),
         [
             ("Always", False, False, "", "standard input is not a terminal"),
@@ -107,7 +108,7 @@ class TestInteractive:
 
 
 class TestOutput:
-    @pytest.mark.parametrize(
+    @looped(
         "output",
         [
             credential(token="t"),
@@ -137,7 +138,7 @@ class TestOutput:
         assert found.pair == (b"C\n", b"K\n")
         assert repr(found) == "Credential(token=<redacted>, cert=<redacted>, key=<redacted>, expires=1136214245.0)"
 
-    @pytest.mark.parametrize(
+    @looped(
         ("output", "text"),
         [
             ("", f"exec plugin is configured to use API version {V1}, "
@@ -206,7 +207,7 @@ class TestTimestamp:
         zoned = when.replace(tzinfo=datetime.timezone(datetime.timedelta(minutes=minutes)))
         assert seconds_of(zoned.isoformat()) == pytest.approx(zoned.timestamp(), abs=1e-3)
 
-    @pytest.mark.parametrize(
+    @looped(
         ("text", "seconds"),
         [
             ("1970-01-01T00:00:00Z", 0.0),
@@ -218,7 +219,7 @@ class TestTimestamp:
     def test_good(self, text: str, seconds: float) -> None:
         assert seconds_of(text) == seconds
 
-    @pytest.mark.parametrize(
+    @looped(
         ("text", "problem"),
         [
             ("2030-13-01T00:00:00Z", ": month out of range"),

@@ -12,6 +12,7 @@ import pytest
 from rawkube.errors import PreferencesError
 from rawkube.kubeconfig.kuberc import Preferences, load
 from rawkube.kubeconfig.plugin_policy import NotAllowed, Policy, check, problem_with
+from tests.support.rows import looped
 
 PREFIX = "error occurred while applying preferences "
 UNLISTED = 'credential plugin policy set to "Allowlist", but allowlist is unspecified'
@@ -166,9 +167,9 @@ def look_path(command: str) -> str:
 
 
 class TestCheck:
-    @pytest.mark.parametrize("policy", ["", "AllowAll", "DenyAll", "Allowlist", "illegal"])
-    @pytest.mark.parametrize("commands", [None, (), ("cred",), ("other",)])
-    @pytest.mark.parametrize("exists", [True, False])
+    @looped("policy", ["", "AllowAll", "DenyAll", "Allowlist", "illegal"])
+    @looped("commands", [None, (), ("cred",), ("other",)])
+    @looped("exists", [True, False])
     def test_matrix(self, policy: str, commands: tuple[str, ...] | None, exists: bool) -> None:
         """Allowed: no list under AllowAll, or a hit under Allowlist; all else is an error of the one kind or other."""
         wanted = Policy(policy, commands)
@@ -182,7 +183,7 @@ class TestCheck:
         by_list = policy == "Allowlist" and commands == ("cred",)
         assert allowed is (by_all or by_list)
 
-    @pytest.mark.parametrize(
+    @looped(
         ("command", "entries"),
         [
             ("cred", ("cred",)),
@@ -196,7 +197,7 @@ class TestCheck:
     def test_hits(self, command: str, entries: tuple[str, ...]) -> None:
         check(Policy("Allowlist", entries), command, look_path)
 
-    @pytest.mark.parametrize(
+    @looped(
         ("policy", "command", "text"),
         [
             (Policy("DenyAll"), "/x/cred", 'plugin "/x/cred" not allowed: policy set to "DenyAll"'),

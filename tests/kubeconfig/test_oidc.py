@@ -16,6 +16,7 @@ from rawkube.kubeconfig import access_from
 from rawkube.kubeconfig.access import Access, AuthProvider, Overrides
 from rawkube.kubeconfig.credentials import Credentials
 from rawkube.kubeconfig.oidc import OIDC, Fetched, check_provider, expiry
+from tests.support.rows import looped
 
 NOW = 1_800_000_000.0
 ISSUER = "https://issuer.example/realm"
@@ -84,7 +85,7 @@ def test_an_id_token_is_used_while_it_is_good_for_more_than_ten_seconds(left: fl
     assert issuer.asked == []
 
 
-@pytest.mark.parametrize("exp", [NOW + 10, NOW - 1, 0, None])
+@looped("exp", [NOW + 10, NOW - 1, 0, None])
 def test_then_the_issuer_is_asked_for_another(exp: float | None) -> None:
     issuer = Issuer(DISCOVERY, GOOD)
     made = source(issuer, id_token=jwt(exp), refresh_token="r 1", client_secret="s/e")
@@ -175,7 +176,7 @@ TOKEN_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "text"), TOKEN_ANSWERS, ids=range(len(TOKEN_ANSWERS)))
+@looped(("given", "text"), TOKEN_ANSWERS, ids=range(len(TOKEN_ANSWERS)))
 def test_token_answers_without_a_token(given: Fetched, text: str) -> None:
     found = failure(Issuer(DISCOVERY, given, given), refresh_token="r")
     assert found == text or (text is NOT_GIVEN and found.startswith(text))
@@ -200,7 +201,7 @@ DISCOVERY_ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "text"), DISCOVERY_ANSWERS, ids=range(len(DISCOVERY_ANSWERS)))
+@looped(("given", "text"), DISCOVERY_ANSWERS, ids=range(len(DISCOVERY_ANSWERS)))
 def test_discovery_answers_without_an_endpoint(given: Fetched | Exception, text: str) -> None:
     assert failure(Issuer(given), refresh_token="r") == text
 
@@ -228,7 +229,7 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize(("token", "text"), TOKENS, ids=[text for _, text in TOKENS])
+@looped(("token", "text"), TOKENS, ids=[text for _, text in TOKENS])
 def test_id_tokens_that_are_none(token: str, text: str) -> None:
     assert failure(Issuer(), id_token=token).startswith(text)
 
@@ -278,7 +279,7 @@ def test_a_replay_makes_no_sense(answers: tuple[Fetched | Exception, ...], confi
 # The configuration
 
 
-@pytest.mark.parametrize("name", ["gcp", "azure", "openstack", "", 'fo"o'])
+@looped("name", ["gcp", "azure", "openstack", "", 'fo"o'])
 def test_providers_that_are_not_there(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check_provider(AuthProvider(name))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rawkube.kubeconfig.proxies import from_environment
 from rawkube.kubeconfig.server_url import parse
+from tests.support.rows import looped
 
 DEAD = "http://127.0.0.1:9"
 
@@ -15,7 +14,7 @@ def applies(server: str, **environ: str) -> str:
     return found[0] if found else ""
 
 
-@pytest.mark.parametrize(
+@looped(
     ("server", "environ", "variable"),
     [
         ("https://h", {"HTTPS_PROXY": DEAD}, "HTTPS_PROXY"),
@@ -38,7 +37,7 @@ def test_which_variable(server: str, environ: dict[str, str], variable: str) -> 
     assert applies(server, **environ) == variable
 
 
-@pytest.mark.parametrize(
+@looped(
     ("server", "no_proxy", "direct"),
     [
         ("https://a.b.example", "*", True),

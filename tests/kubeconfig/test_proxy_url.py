@@ -6,9 +6,10 @@ import pytest
 
 from rawkube.errors import ConfigError
 from rawkube.kubeconfig.proxy_url import ProxyURL, parse, without_userinfo
+from tests.support.rows import looped
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "wanted"),
     [
         ("http://p:3128", ProxyURL("http", "p", 3128)),
@@ -31,7 +32,7 @@ def test_good(text: str, wanted: ProxyURL) -> None:
     assert tuple(parse(text)) == tuple(wanted)
 
 
-@pytest.mark.parametrize(
+@looped(
     "text",
     [
         "",
@@ -57,7 +58,7 @@ def test_no_password_in_a_repr() -> None:
     assert repr(parse("http://u:s3cret@p")) == "ProxyURL(http://p:80)"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("url", "shown"),
     [
         ("http://p:1", "http://p:1"),

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from rawkube.errors import ConfigError
 from rawkube.kubeconfig.server_url import join_host_port, parse
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "shown", "host", "port"),
     [
         ("https://h", "https://h", "h", 443),
@@ -38,7 +39,7 @@ def test_addresses(text: str, shown: str, host: str, port: int) -> None:
     assert (str(server), server.host, server.effective_port, server.bare) == (shown, host, port, False)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "shown"),
     [
         ("h", "http://h"),
@@ -53,7 +54,7 @@ def test_without_a_scheme_it_is_plain_http(text: str, shown: str) -> None:
     assert (str(server), server.bare) == (shown, True)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "message"),
     [
         ("h:8080/foo/bar", 'host must be a URL or a host:port pair: "h:8080/foo/bar"'),
@@ -83,9 +84,7 @@ def test_what_is_no_address(text: str, message: str) -> None:
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "text", ["https://u:s3cret@h", "u:s3cret@h:1", "https://s3cret@h/x", "u:s3cret@h/p", "ftp://u:s3cret@h"]
-)
+@looped("text", ["https://u:s3cret@h", "u:s3cret@h:1", "https://s3cret@h/x", "u:s3cret@h/p", "ftp://u:s3cret@h"])
 def test_userinfo_is_refused_unshown(text: str) -> None:
     with pytest.raises(ConfigError, match="user name or password") as caught:
         parse(text)

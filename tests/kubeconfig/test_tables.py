@@ -16,6 +16,7 @@ from rawkube.kubeconfig.credentials import Credentials
 from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import load
 from rawkube.kubeconfig.resolve import resolve
+from tests.support.rows import looped
 
 POD = InCluster("https://10.0.0.1:443", "/sa/token", "/sa/ca.crt", "icc", "/sa/namespace")
 DATA = base64.b64encode(b"data").decode()
@@ -158,7 +159,7 @@ def test_proxies(url: str, tmp_path: Path) -> None:
     assert outcome(Row("", {}, cluster=https(proxy_url=url)), tmp_path).proxy_url == url
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("3", 3.0), ("3s", 3.0), ("1.5s", 1.5), ("0", 0.0), ("1m", 60.0)])
+@looped(("text", "seconds"), [("3", 3.0), ("3s", 3.0), ("1.5s", 1.5), ("0", 0.0), ("1m", 60.0)])
 def test_timeouts(text: str, seconds: float) -> None:
     assert parse_request_timeout(text) == seconds
 

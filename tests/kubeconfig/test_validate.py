@@ -12,6 +12,7 @@ from rawkube.kubeconfig.access import ExecConfig, Overrides
 from rawkube.kubeconfig.resolve import resolve
 from rawkube.kubeconfig.validate import proxy_url_problem
 from tests.kubeconfig.test_resolve import POD, access, config_of, refusal, simple
+from tests.support.rows import looped
 
 PAIR = {"client-certificate-data": "Qw==", "client-key-data": "Sw=="}
 EXEC = {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1beta1"}
@@ -243,11 +244,11 @@ class TestProxies:
         assert str(error) == f'invalid proxy "{shown}": {problem}'
         assert error.detail == ("it is set by $HTTPS_PROXY",)
 
-    @pytest.mark.parametrize("text", ["socks5://p", "socks5h://p", "https://p", "http://example.com", "HTTP://p"])
+    @looped("text", ["socks5://p", "socks5h://p", "https://p", "http://example.com", "HTTP://p"])
     def test_good_proxy_urls(self, text: str) -> None:
         assert proxy_url_problem(text) == ""
 
-    @pytest.mark.parametrize(
+    @looped(
         ("text", "problem"),
         [
             ("socks6://p", 'unsupported scheme "socks6", must be http, https, or socks5'),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rawkube.kubeconfig.yaml_scalars import TAG, Binary, ScalarError, key, plain, tagged
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 TRUE = ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"]
 FALSE = ["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"]
@@ -66,27 +67,27 @@ NUMBERS: list[tuple[str, int | float]] = [
 ]
 
 
-@pytest.mark.parametrize("text", TRUE)
+@looped("text", TRUE)
 def test_words_for_true(text: str) -> None:
     assert plain(text) is True
 
 
-@pytest.mark.parametrize("text", FALSE)
+@looped("text", FALSE)
 def test_words_for_false(text: str) -> None:
     assert plain(text) is False
 
 
-@pytest.mark.parametrize("text", NULL)
+@looped("text", NULL)
 def test_words_for_null(text: str) -> None:
     assert plain(text) is None
 
 
-@pytest.mark.parametrize("text", STRINGS.split())
+@looped("text", STRINGS.split())
 def test_what_stays_text(text: str) -> None:
     assert plain(text) == text
 
 
-@pytest.mark.parametrize(("text", "value"), NUMBERS)
+@looped(("text", "value"), NUMBERS)
 def test_numbers(text: str, value: float) -> None:
     found = plain(text)
     assert found == value
@@ -105,7 +106,7 @@ def test_not_a_number() -> None:
     assert math.isnan(value)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "tag", "value"),
     [
         ("123", "str", "123"),
@@ -132,7 +133,7 @@ def test_binary_is_told_from_text() -> None:
     assert isinstance(tagged("aGVsbG8=", TAG + "binary"), Binary)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "tag", "message"),
     [
         ("1.0", "int", "cannot decode !!float as a !!int"),
@@ -148,7 +149,7 @@ def test_a_tag_that_does_not_fit(text: str, tag: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "name"),
     [
         ("1", "1"),
