@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-from math import inf
 
 from rawkube._typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from rawkube.errors import DecodeError
@@ -34,6 +33,8 @@ TYPES = frozenset(("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"))
 
 # KEP-3157: on the bookmark that ends the initial events of a watch with sendInitialEvents.
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+_INFINITE = (float("inf"), float("-inf"))
 
 
 class WatchEvent(NamedTuple):
@@ -71,7 +72,7 @@ def _no_constant(name: str) -> NoReturn:
 
 def _finite(text: str) -> float:
     number = float(text)
-    if number in (inf, -inf):  # 1e999: as JSON, it could not be written again
+    if number in _INFINITE:  # 1e999: as JSON, it could not be written again
         raise ValueError(f"{text[:SHOWN]} is no number of 64 bits")
     return number
 

@@ -240,10 +240,10 @@ def secure(
 
 
 def _tell_secured(tap: Tap, conn: int, sock: Secured, options: TLSOptions, start: float) -> None:
-    from rawkube.wire import tls
+    from rawkube.wire import tls_failures
 
     seconds = time.monotonic() - start
-    certificate, cipher = tls.certificate_of(sock), sock.cipher()
+    certificate, cipher = tls_failures.certificate_of(sock), sock.cipher()
     tap(
         "tls",
         conn,
@@ -257,5 +257,5 @@ def _tell_secured(tap: Tap, conn: int, sock: Secured, options: TLSOptions, start
         names=[*certificate.dns_names, *certificate.ip_addresses] if certificate else [],
         seconds=seconds,
     )
-    if text := tls.laxness(options, certificate):
+    if text := tls_failures.laxness(options, certificate):
         tap("note", conn, text=text)

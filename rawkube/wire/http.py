@@ -428,7 +428,8 @@ class Response:
         if not self.complete or self.status == 101:
             if self._failure is None:
                 self._failure = ConnectionLost("the response was closed", answered=True)
-            self._connection.close("the answer was not read to its end")
+            unread = "the answer was not read to its end"
+            self._connection.close("the upgraded connection is not used" if self.status == 101 else unread)
 
     def __enter__(self) -> Self:
         return self

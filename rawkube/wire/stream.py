@@ -167,7 +167,9 @@ class Stream:
                 # read.
                 self._crossed = tls.wants_write(error)
                 return
-            if (failure := tls.failure(error, self.server, self.about_client)) is not None:
+            from rawkube.wire import tls_failures
+
+            if (failure := tls_failures.failure(error, self.server, self.about_client)) is not None:
                 raise failure from error
         raise self._lost("read", error) from error
 
@@ -288,7 +290,9 @@ class Stream:
             if tls.would_block(error):
                 self._crossed = not tls.wants_write(error)
                 return
-            if (failure := tls.failure(error, self.server, self.about_client)) is not None:
+            from rawkube.wire import tls_failures
+
+            if (failure := tls_failures.failure(error, self.server, self.about_client)) is not None:
                 raise failure from error
         raise self._lost("write", error) from error
 

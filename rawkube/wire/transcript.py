@@ -1,9 +1,9 @@
 """Pure: what passes on one connection, as it may be shown. Secrets are taken out, WebSocket masks undone.
 
 Bytes of both sides go in as they were read or sent, pieces come out, cut at the same places as far as nothing has to be
-held: a head (and a trailer section) is held until it is whole, a body that may hold secrets until its end (a line of a watch until its own).
-HTTP/1.1 framing is followed as far as that needs (RFC 9112, section 6); what cannot be read as HTTP passes as it is if
-the server sent it, and is left out if it is the client's, whose head may hold a credential.
+held: a head or a trailer section is held until it is whole, a body that may hold secrets until its end (a line of a
+watch until its own). HTTP/1.1 framing is followed as far as that needs (RFC 9112, section 6); what cannot be read as
+HTTP passes as it is if the server sent it, and is left out if it is the client's, whose head may hold a credential.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rawkube.errors import ProtocolError
 from rawkube.wire.body import PIECE, Inflater, inflater
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 TEXT = b'{"kind":"PodList","items":[' + b'{"a":"\xc3\xa4"},' * 20 + b"]}"
 
@@ -46,7 +47,7 @@ ENCODED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ENCODED.values(), ids=list(ENCODED))
+@looped("case", ENCODED.values(), ids=list(ENCODED))
 def test_split_at_every_byte(case: tuple[str, bytes, bytes]) -> None:
     coding, encoded, text = case
     for cut in range(len(encoded) + 1):
@@ -85,8 +86,8 @@ def test_output_comes_as_early_as_possible() -> None:
         assert decoder.take() == b""
 
 
-@pytest.mark.parametrize("size", [PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
-@pytest.mark.parametrize("coding", ["gzip", "deflate"])
+@looped("size", [PIECE - 1, PIECE, PIECE + 1, 3 * PIECE])
+@looped("coding", ["gzip", "deflate"])
 def test_output_is_bounded(size: int, coding: str) -> None:
     data = bytes(size)
     decoder = inflater(coding)
@@ -105,7 +106,7 @@ def test_nothing_to_undo(value: str) -> None:
     assert inflater(value) is None
 
 
-@pytest.mark.parametrize("value", ["br", "zstd", "gzip, br", "gzip,gzip"])
+@looped("value", ["br", "zstd", "gzip, br", "gzip,gzip"])
 def test_unknown_codings(value: str) -> None:
     with pytest.raises(ProtocolError, match="unsupported Content-Encoding"):
         inflater(value)

@@ -16,6 +16,7 @@ from rawkube.wire import connect as connecting
 from rawkube.wire import tls
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.tap import Event, Tap
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer
 
 
@@ -58,7 +59,7 @@ def test_refused() -> None:
     assert caught.value.server == f"127.0.0.1:{port}"
 
 
-@pytest.mark.parametrize("host", ["no-such-host.invalid", "", "a" * 64 + ".invalid", "a..b", "x\0y", "ä" * 70])
+@looped("host", ["no-such-host.invalid", "", "a" * 64 + ".invalid", "a..b", "x\0y", "ä" * 70])
 def test_a_name_without_an_address(host: str) -> None:
     with pytest.raises(ResolveError) as caught:
         dial(Endpoint(host, 443))
@@ -133,7 +134,7 @@ def test_refused_over_ipv6_has_brackets() -> None:
         dial(Endpoint("::1", port))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("endpoint", "header"),
     [
         (Endpoint("h", 80), "h"),

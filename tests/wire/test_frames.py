@@ -27,6 +27,7 @@ from rawkube.wire.frames import (
     encode_control,
     masked,
 )
+from tests.support.rows import looped
 
 
 def server_frame(opcode: int, payload: bytes, *, fin: bool = True) -> bytes:
@@ -170,7 +171,7 @@ def test_keys_are_fresh() -> None:
     assert len({encode(BINARY, b"")[2:6] for _ in range(8)}) > 1
 
 
-@pytest.mark.parametrize(
+@looped(
     ("frame", "opcode", "payload"),
     [
         (encode_close(None), CLOSE, b""),

@@ -19,6 +19,7 @@ from rawkube.wire.http import HEAD_LIMIT, Connection, Request
 from rawkube.wire.stream import Stream
 from rawkube.wire.tap import Event, Tap
 from tests.support.examples import examples
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
 
@@ -85,7 +86,7 @@ def test_the_request_as_sent() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("request_", "lines"),
     [
         (GET, ["Host: api.test"]),
@@ -106,7 +107,7 @@ def test_added_headers(request_: Request, lines: list[str]) -> None:
     assert seen == [lines]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("request_", "text"),
     [
         (
@@ -184,7 +185,7 @@ def test_a_head_that_is_large() -> None:
         assert response.read() == b"{}"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("data", "text"),
     [
         (b"\x15\x03\x01\x00\x02\x02\x46", r'malformed HTTP response "\x15\x03\x01\x00\x02\x02F"'),
@@ -365,7 +366,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize("case", BODIES.values(), ids=list(BODIES))
+@looped("case", BODIES.values(), ids=list(BODIES))
 def test_bodies(case: tuple[bytes, bytes]) -> None:
     data, body = case
     with connected(says(data)) as connection:
@@ -392,7 +393,7 @@ SHORT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("data", SHORT.values(), ids=list(SHORT))
+@looped("data", SHORT.values(), ids=list(SHORT))
 def test_a_body_that_is_cut_is_delivered_first(data: bytes) -> None:
     with connected(says(data)) as connection:
         response = connection.request(GET)
@@ -438,7 +439,7 @@ def test_malformed_chunks(data: bytes, text: str) -> None:
         assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("encoding", "body", "text"),
     [
         ("br", b"x", "unsupported Content-Encoding 'br'"),
@@ -558,7 +559,7 @@ def test_one_connection_serves_several_requests() -> None:
         connection.close()
 
 
-@pytest.mark.parametrize(
+@looped(
     "data",
     [
         ok(b"x", "Connection: close"),

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rawkube.wire.http1 import END, Cut, Data, Head, Invalid, Malformed, Reader, encode
+from tests.support.rows import looped
 
 LIMIT = 400
 UPGRADE = [("Host", "x"), ("Connection", "Upgrade"), ("Upgrade", "websocket")]
@@ -131,7 +132,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("data", WHOLE)
+@looped("data", WHOLE)
 def test_cut_at_every_byte(data: bytes) -> None:
     whole = ours([data], "GET", PLAIN)
     assert isinstance(whole[0], Head) and whole[-1] not in ("malformed", "silent")
@@ -181,7 +182,7 @@ TOO_MUCH = ("POST", "/", [("Content-Length", "1")], b"ab")
 BOTH = ("POST", "/", [("Content-Length", "2"), ("Transfer-Encoding", "chunked")], b"ab")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("request_", "text"),
     [
         (("G T", "/", [], b""), "net/http: invalid method or request target of a 'G T' request"),

@@ -14,6 +14,7 @@ from rawkube.wire.dial import Endpoint, TLSOptions
 from rawkube.wire.http import Request
 from rawkube.wire.pool import Pool
 from rawkube.wire.tap import Event, Tap
+from tests.support.rows import looped
 from tests.support.server import Peer, PeerGone, ScriptedServer
 from tests.support.tls import Authority
 
@@ -115,7 +116,7 @@ def test_a_request_that_may_be_repeated_is(method: str) -> None:
     assert retry.data["why"] == "EOF" or "reset" in retry.data["why"]
 
 
-@pytest.mark.parametrize(
+@looped(
     "request_",
     [Request("POST", "/", body=b"{}"), Request("PATCH", "/"), Request("DELETE", "/"), UPGRADE],
     ids=["POST", "PATCH", "DELETE", "upgrade"],

@@ -12,6 +12,7 @@ from rawkube._version import user_agent
 from rawkube.errors import ConnectionLost, ConnectionRefused, ProtocolError, ProxyError, TransportError
 from rawkube.wire.proxy import HEAD_LIMIT, Connect, Conversation, Proxy, Socks5, readable
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 HTTP = Proxy("http", "p.test", 3128)
 SOCKS = Proxy("socks5", "p.test", 1080)
@@ -44,7 +45,7 @@ def drive(talk: Conversation, pieces: list[bytes]) -> list[bytes]:
 # CONNECT
 
 
-@pytest.mark.parametrize(
+@looped(
     ("proxy", "host", "port", "line", "headers"),
     [
         (HTTP, "api.test", 6443, "CONNECT api.test:6443 HTTP/1.1", {"Host": "api.test:6443"}),
@@ -74,7 +75,7 @@ def test_the_request(proxy: Proxy, host: str, port: int, line: str, headers: dic
     assert dict(pair.split(": ", 1) for pair in rest) == {"User-Agent": user_agent(), **headers}
 
 
-@pytest.mark.parametrize(
+@looped(
     "head",
     [
         b"HTTP/1.1 200 Connection established\r\n\r\n",
@@ -145,7 +146,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSALS.values(), ids=list(REFUSALS))
+@looped("case", REFUSALS.values(), ids=list(REFUSALS))
 def test_refusals_cut_at_every_byte(case: tuple[bytes, str, int, list[str]]) -> None:
     answer, text, status, detail = case
     for pieces in cuts(answer):
@@ -212,7 +213,7 @@ def test_no_http(answer: bytes, text: str) -> None:
         drive(Connect(HTTP, "h", 1), [answer[i : i + 1] for i in range(len(answer))])
 
 
-@pytest.mark.parametrize("size", range(0, 17))
+@looped("size", range(0, 17))
 def test_the_end_before_an_answer(size: int) -> None:
     talk = Connect(HTTP, "h", 1)
     drive(talk, [b"HTTP/1.1 200 OK\r\n"[:size]] if size else [])
@@ -234,7 +235,7 @@ def test_a_head_without_end() -> None:
 OPENED = b"\5\0\0\1\x7f\0\0\1\x12\x34"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("host", "address"),
     [
         ("api.test", b"\3\x08api.test"),
@@ -249,12 +250,12 @@ def test_socks_says_the_name(host: str, address: bytes) -> None:
     assert (talk.wants, talk.status) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@looped(
     "bound",
     [b"\1\x7f\0\0\1\x12\x34", b"\3\5p.tst\x12\x34", b"\4" + bytes(18), b"\3\0\0\0"],
     ids=["v4", "name", "v6", "empty"],
 )
-@pytest.mark.parametrize("proxy", [SOCKS, LOGGED_IN], ids=["open", "password"])
+@looped("proxy", [SOCKS, LOGGED_IN], ids=["open", "password"])
 def test_socks_cut_at_every_byte(bound: bytes, proxy: Proxy) -> None:
     early = b"220 hello"
     head = (b"\5\0" if proxy is SOCKS else b"\5\2\1\0") + b"\5\0\0" + bound
@@ -293,7 +294,7 @@ SOCKS_REFUSALS: list[tuple[Proxy, bytes, type[TransportError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("proxy", "answer", "kind", "text"), SOCKS_REFUSALS)
+@looped(("proxy", "answer", "kind", "text"), SOCKS_REFUSALS)
 def test_socks_refusals(proxy: Proxy, answer: bytes, kind: type[TransportError], text: str) -> None:
     for pieces in cuts(answer):
         with pytest.raises(kind) as caught:
@@ -302,7 +303,7 @@ def test_socks_refusals(proxy: Proxy, answer: bytes, kind: type[TransportError],
         assert "s3cret" not in "".join(caught.value.detail)
 
 
-@pytest.mark.parametrize("size", range(len(OPENED) + 2))
+@looped("size", range(len(OPENED) + 2))
 def test_the_end_in_socks(size: int) -> None:
     talk = Socks5(SOCKS, "h", 1)
     drive(talk, [(b"\5\0" + OPENED)[:size]] if size else [])
@@ -341,7 +342,7 @@ def test_any_answer_is_a_tunnel_or_an_error(
         assert talk.wants == 0
 
 
-@pytest.mark.parametrize(
+@looped(
     ("body", "media", "lines"),
     [
         (b"", "text/html", []),

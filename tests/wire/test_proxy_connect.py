@@ -30,6 +30,7 @@ from rawkube.wire.proxy import Proxy
 from rawkube.wire.stream import Stream
 from rawkube.wire.tap import Event, Tap
 from tests.support.proxy import ProxyServer, Tunnel
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.tls import Authority
 
@@ -71,10 +72,10 @@ def failing(proxy: ProxyServer, seen_as: Proxy | None = None, **options: Any) ->
     return caught.value
 
 
-@pytest.mark.parametrize("credentials", [None, ("us er", "p:w@/")], ids=["open", "password"])
-@pytest.mark.parametrize("secure", [True, False], ids=["https server", "http server"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("piece", [0, 1], ids=["whole", "a byte at a time"])
+@looped("credentials", [None, ("us er", "p:w@/")], ids=["open", "password"])
+@looped("secure", [True, False], ids=["https server", "http server"])
+@looped("kind", KINDS)
+@looped("piece", [0, 1], ids=["whole", "a byte at a time"])
 def test_requests(kind: str, secure: bool, credentials: tuple[str, str] | None, piece: int) -> None:
     echo = Echo()
     with (
@@ -181,7 +182,7 @@ def test_a_password_that_is_missing_or_wrong(kind: str) -> None:
     assert "s3cret" not in str(wrong) + "".join(wrong.detail)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("kind", "answer", "error", "text"),
     [
         ("http", b"HTTP/1.1 502 Bad Gateway\r\n\r\noops", ProxyError, "Bad Gateway"),
@@ -210,8 +211,8 @@ def test_a_proxy_that_does_not_reach_the_server() -> None:
     assert (str(error), error.detail[1]) == ("Bad Gateway", "no way")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("by_deadline", [True, False], ids=["deadline", "limit"])
+@looped("kind", KINDS)
+@looped("by_deadline", [True, False], ids=["deadline", "limit"])
 def test_a_proxy_that_says_nothing(kind: str, by_deadline: bool) -> None:
     start = time.monotonic()
     with proxy_server(kind, hang=True) as proxy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,10 +13,11 @@ from rawkube.wire.http import Request
 from rawkube.wire.pool import Pool
 from rawkube.wire.tap import Event, Tap
 from tests.support.examples import examples
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer
 
 
-@pytest.mark.parametrize(
+@looped(
     ("name", "value", "shown"),
     [
         ("Authorization", "Bearer abc.def", "Bearer <redacted>"),
@@ -52,7 +52,7 @@ def test_headers(name: str, value: str, shown: str) -> None:
     assert redact.headers([(name, value)]) == [[name, shown]]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("target", "shown"),
     [
         ("/api/v1/pods?watch=true", "/api/v1/pods?watch=true"),

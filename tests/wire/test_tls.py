@@ -18,6 +18,7 @@ from rawkube.errors import ConfigError, ConnectionLost, DeadlineExceeded, TLSErr
 from rawkube.wire import keypair, tls
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.tap import Event, Tap
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import (
     DAY,
@@ -75,7 +76,7 @@ def text_of(error: TLSError) -> str:
 # Who is trusted
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "api.test", "API.test.", "any.wild.test", "::1", "[::1]", "bücher.test"])
+@looped("name", ["127.0.0.1", "api.test", "API.test.", "any.wild.test", "::1", "[::1]", "bücher.test"])
 def test_trusted(name: str) -> None:
     context = CA.server("127.0.0.1", "api.test", "*.wild.test", "::1", "bücher.test")
     assert ask(context, TLSOptions(name, CA.pem)) == b"answer"
@@ -154,7 +155,7 @@ UNTRUSTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", UNTRUSTED.values(), ids=list(UNTRUSTED))
+@looped("case", UNTRUSTED.values(), ids=list(UNTRUSTED))
 def test_not_trusted(case: tuple[ssl.SSLContext, str, bytes | None, str]) -> None:
     context, name, ca, text = case
     error = refused(context, TLSOptions(name, ca))
@@ -179,7 +180,7 @@ def test_a_ca_of_the_same_name_with_another_key() -> None:
     assert 'the configured CA has the name "CN=bare-ca" too, but its key did not sign this' in error.detail[1]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("not_before", "not_after", "text"),
     [
         (NOW - 2 * DAY, NOW - DAY, rf"is after {(NOW - DAY).strftime('%Y-%m-%dT%H:%M:%SZ')}"),
@@ -187,7 +188,7 @@ def test_a_ca_of_the_same_name_with_another_key() -> None:
     ],
     ids=["expired", "not yet valid"],
 )
-@pytest.mark.parametrize("ca", [CA.pem, b""], ids=["known CA", "unknown CA"])
+@looped("ca", [CA.pem, b""], ids=["known CA", "unknown CA"])
 def test_dates(not_before: Any, not_after: Any, text: str, ca: bytes) -> None:
     pair = CA.issue("127.0.0.1", not_before=not_before, not_after=not_after)
     error = refused(server_context(pair), TLSOptions("127.0.0.1", ca))
@@ -213,7 +214,7 @@ def test_the_common_name_is_no_name() -> None:
     assert text_of(error) == "certificate relies on legacy Common Name field, use SANs instead"
 
 
-@pytest.mark.parametrize("name", ["", ".", ".x", "a\0b"])
+@looped("name", ["", ".", ".x", "a\0b"])
 def test_no_server_name(name: str) -> None:
     error = refused(CA.server("127.0.0.1"), TLSOptions(name, CA.pem))
     assert str(error) == f"tls: {name!a} is not a server name"
@@ -253,8 +254,8 @@ def test_one_pem_for_both() -> None:
     assert ask(context, TLSOptions("127.0.0.1", CA.pem, client_cert=lambda: (both, both))) == b"answer"
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-@pytest.mark.parametrize("asked", [None, lambda: None], ids=["none", "none now"])
+@looped("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@looped("asked", [None, lambda: None], ids=["none", "none now"])
 def test_client_certificate_missing(version: ssl.TLSVersion, asked: Any) -> None:
     context = CA.server("127.0.0.1", clients=CLIENTS)
     context.maximum_version = version
@@ -288,7 +289,7 @@ NO_CERT = b"-----BEGIN CERTIFICATE-----\nMAAA\n-----END CERTIFICATE-----\n"
 PUBLIC = b"-----BEGIN PUBLIC KEY-----\nMAAA\n-----END PUBLIC KEY-----\n"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("cert", "key", "text"),
     [
         (ME.cert, CLIENTS.issue("b@example.org").key, "tls: private key does not match public key"),
@@ -330,7 +331,7 @@ def test_key_pairs_that_are_none(cert: bytes, key: bytes, text: str) -> None:
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("ca", "why"),
     [
         (b"garbage", "unable to parse bytes as PEM block"),
@@ -443,8 +444,8 @@ def test_no_common_version() -> None:
     assert str(caught.value) == "remote error: tls: protocol version not supported"
 
 
-@pytest.mark.parametrize("by_deadline", [False, True])
-@pytest.mark.parametrize("dribble", [False, True], ids=["silent", "a byte now and then"])
+@looped("by_deadline", [False, True])
+@looped("dribble", [False, True], ids=["silent", "a byte now and then"])
 def test_handshake_timeout(by_deadline: bool, dribble: bool) -> None:
     def slow(peer: Peer) -> None:
         peer.read()

@@ -19,12 +19,13 @@ from rawkube.api.client import ApiClient
 from rawkube.errors import ConfigError, ConnectionLost, TLSError
 from rawkube.kubeconfig import credentials
 from rawkube.kubeconfig.access import Access
-from rawkube.wire import tls
+from rawkube.wire import tls, tls_failures
 from rawkube.wire.dial import Endpoint, TLSOptions, dial
 from rawkube.wire.proxy import Proxy
 from rawkube.wire.tap import Event, Tap
 from rawkube.wire.x509 import parse as parse_certificate
 from tests.support.proxy import ProxyServer
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import DAY, NOW, Authority, Pair, self_signed, server_context, without_key_identifiers
 
@@ -84,8 +85,8 @@ FORMATS: dict[str, tuple[Key, bytes, bytes]] = {
 }
 
 
-@pytest.mark.parametrize("verify", [True, False], ids=["verified", "skip"])
-@pytest.mark.parametrize("form", FORMATS)
+@looped("verify", [True, False], ids=["verified", "skip"])
+@looped("form", FORMATS)
 def test_forms_of_keys(form: str, verify: bool) -> None:
     key, key_pem, mark = FORMATS[form]
     assert mark in key_pem
@@ -143,14 +144,14 @@ def test_a_clients_chain() -> None:
 # Dates
 
 
-@pytest.mark.parametrize(
+@looped(
     ("before", "after", "said"),
     [
         (NOW - 9 * DAY, NOW - DAY, "(it has expired)"),
         (NOW + DAY, NOW + 9 * DAY, "(it is not yet valid)"),
     ],
 )
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@looped("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_client_certificate_that_is_not_valid_now(
     before: datetime.datetime, after: datetime.datetime, said: str, version: ssl.TLSVersion
 ) -> None:
@@ -227,9 +228,9 @@ def test_nothing_is_told_without_a_reason(context: ssl.SSLContext, options: TLSO
 def test_a_leaf_without_an_authority_key_identifier_is_told() -> None:
     ca, pair = without_key_identifiers("127.0.0.1")
     leaf = parse_certificate(ssl.PEM_cert_to_DER_cert(pair.cert.decode()))
-    assert "Authority Key Identifier" in tls.laxness(TLSOptions("127.0.0.1", CA.pem), leaf)
+    assert "Authority Key Identifier" in tls_failures.laxness(TLSOptions("127.0.0.1", CA.pem), leaf)
     own = parse_certificate(ssl.PEM_cert_to_DER_cert(self_signed("127.0.0.1").cert.decode()))
-    assert tls.laxness(TLSOptions("127.0.0.1", CA.pem), own) == ""
+    assert tls_failures.laxness(TLSOptions("127.0.0.1", CA.pem), own) == ""
     with pytest.raises(TLSError, match="certificate is valid for 127"):
         ask(server_context(pair), TLSOptions("127.0.0.2", ca))  # the names are checked, as is said
 

@@ -17,6 +17,7 @@ from rawkube.wire.redact_body import LOGIN, NONE, OBJECT, body, secrets_of
 from rawkube.wire.secret_body import BODY_LIMIT
 from rawkube.wire.transcript import CLIENT, SERVER, Piece, Transcript
 from tests.support.examples import examples, some
+from tests.support.rows import looped
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 RECORDINGS = sorted(FIXTURES.rglob("*.jsonl"))
@@ -82,7 +83,7 @@ def recorded(path: Path) -> dict[int, Side]:
     return found
 
 
-@pytest.mark.parametrize("path", some("transcripts", RECORDINGS), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@looped("path", some("transcripts", RECORDINGS), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_recording_without_secrets_passes_unchanged(path: Path) -> None:
     for said in recorded(path).values():
         found = shown(*said)
@@ -206,7 +207,7 @@ CONVERSATIONS: dict[str, Side] = {
 }
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@looped("name", CONVERSATIONS)
 def test_no_secret_passes_wherever_it_is_cut(name: str) -> None:
     whole = shown(*CONVERSATIONS[name])
     assert MARK.encode() not in whole[CLIENT] + whole[SERVER]
@@ -222,7 +223,7 @@ def test_that_a_session_is_left_out_is_shown() -> None:
     assert shown(*CONVERSATIONS["watch-by-websocket"])[SERVER].endswith(b"\r\n\r\n\x81\x0a<redacted>")
 
 
-@pytest.mark.parametrize("name", [name for name in CONVERSATIONS if name not in ("no-http", "gzip", "gzip-chunked")])
+@looped("name", [name for name in CONVERSATIONS if name not in ("no-http", "gzip", "gzip-chunked")])
 def test_the_conversation_is_kept_where_that_is_asked_for(name: str) -> None:
     said = CONVERSATIONS[name]
     found = shown(*said, secrets=True, cut=3)
@@ -312,7 +313,7 @@ def test_masks_are_undone_however_frames_are_cut(payload: bytes, key: int, cuts:
     assert out == b"\x82" + length + b"\0\0\0\0" + payload
 
 
-@pytest.mark.parametrize(
+@looped(
     ("target", "secret"),
     [
         (SECRETS, OBJECT),

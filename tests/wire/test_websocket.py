@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rawkube.wire.websocket import accept_for, chosen_protocol, new_key, problem_with, request_headers
 from tests.support import websocket
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -53,7 +54,7 @@ def test_the_headers_that_ask() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@looped(
     "headers",
     [
         pytest.param(good(), id="plain"),
@@ -80,7 +81,7 @@ UNOFFERED = "it chose a subprotocol that was not offered: "
 COMPRESSION = "websocket: invalid compression negotiation"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("headers", "problem"),
     [
         pytest.param(good(upgrade=None), UPGRADE, id="no-upgrade"),

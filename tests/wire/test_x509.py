@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rawkube.wire import x509
 from rawkube.wire.x509 import Certificate
 from tests.support.examples import examples
+from tests.support.rows import looped
 from tests.support.tls import DAY, NOW, Authority, Pair, common_name_only, self_signed
 
 CA = Authority()
@@ -30,7 +31,7 @@ def der_of(pair: Pair) -> bytes:
     return ssl.PEM_cert_to_DER_cert((pair.cert.partition(end)[0] + end).decode())
 
 
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=list(PAIRS))
+@looped("pair", PAIRS.values(), ids=list(PAIRS))
 def test_as_cryptography_reads_it(pair: Pair) -> None:
     ours, theirs = x509.parse(der_of(pair)), reference.load_der_x509_certificate(der_of(pair))
     assert ours.subject == theirs.subject.rfc4514_string()
@@ -60,7 +61,7 @@ def test_broken_certificates_are_refused_or_read(at: int, value: int, cut: bool)
         pass
 
 
-@pytest.mark.parametrize("der", [b"", b"\x30", b"\x30\x80", b"garbage", b"\x30\x03\x02\x01\x00"])
+@looped("der", [b"", b"\x30", b"\x30\x80", b"garbage", b"\x30\x03\x02\x01\x00"])
 def test_no_certificate(der: bytes) -> None:
     with pytest.raises(ValueError, match=r"certificate|cut"):
         x509.parse(der)
@@ -70,7 +71,7 @@ def certificate(*dns: str, ips: tuple[str, ...] = ()) -> Certificate:
     return Certificate("CN=x", "CN=y", "x", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z", dns, ips, True)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("pattern", "host", "matches"),
     [
         ("a.test", "a.test", True),
