@@ -56,8 +56,10 @@ def connect(  # noqa: PLR0913 - each is asked for by name
     plugins = None
     if access.exec is not None:
         from rawkube.kubeconfig.exec_plugin import PluginOptions
+        from rawkube.kubeconfig.plugin_policy import Policy
 
-        plugins = PluginOptions(environ, stdin_reserved, max(plugin_timeout, 0.0), preferences.policy)
+        policy = preferences.policy or Policy()
+        plugins = PluginOptions(environ, stdin_reserved, max(plugin_timeout, 0.0), policy)
     return ApiClient(
         access,
         tap=tap,

@@ -185,7 +185,7 @@ def _plugins(found: Found, preferences: Preferences, environ: Mapping[str, str])
     access = found.access
     yield from preferences.notes
     if access.exec is not None:
-        yield from _not_run(access.exec.command, preferences.policy, environ)
+        yield from _not_run(access.exec.command, preferences.policy or Policy(), environ)
     entry = found.config.users.get(access.user)
     for field, known, what in (
         ("exec", access.exec, "credential plugin"),

@@ -34,17 +34,23 @@ def access_from(
     `KUBERNETES_*`, proxies); `home`: the home folder, None to find it there; `service_account`: the folder
     that a pod finds its account in, empty for the usual one. Raises ConfigError.
     """
-    from rawkube.kubeconfig import in_cluster, load, resolve
+    from rawkube.kubeconfig import load, resolve
     from rawkube.kubeconfig.access import Overrides
     from rawkube.kubeconfig.files import why_unreadable
 
     config = load.load(explicit, environ=environ, home=home)
-    folder = service_account or in_cluster.SERVICE_ACCOUNT
-    pod = in_cluster.detect(environ, folder=folder)
+    pod, why = _pod(environ, service_account) if environ.get("KUBERNETES_SERVICE_HOST") else (None, "")
     access = resolve.resolve(
         config, overrides or Overrides(), environ=environ, in_cluster=pod, unreadable=why_unreadable
     )
-    if pod is None and access.server == resolve.DEFAULT_SERVER and access.origins["server"].source == "default":
-        why = in_cluster.why_not(environ, folder=folder)
-        access = access._replace(notes=access.notes + ((why,) if why else ()))
+    if why and access.server == resolve.DEFAULT_SERVER and access.origins["server"].source == "default":
+        access = access._replace(notes=(*access.notes, why))
     return Found(access, config, pod)
+
+
+def _pod(environ: Mapping[str, str], folder: str) -> tuple[InCluster | None, str]:
+    """The pod's own account; where it has none, why."""
+    from rawkube.kubeconfig import in_cluster
+
+    folder = folder or in_cluster.SERVICE_ACCOUNT
+    return in_cluster.detect(environ, folder=folder), in_cluster.why_not(environ, folder=folder)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from rawkube._typing import Any, NamedTuple
+from rawkube._typing import TYPE_CHECKING, Any, NamedTuple
 from rawkube.errors import PreferencesError
 from rawkube.gotext import one_line
 from rawkube.kubeconfig.files import Unreadable, read
-from rawkube.kubeconfig.plugin_policy import Policy, problem_with
+
+if TYPE_CHECKING:
+    from rawkube.kubeconfig.plugin_policy import Policy
 
 OFF = "off"
 
@@ -26,9 +28,9 @@ _FALSE = frozenset(("false", "False", "FALSE"))
 
 
 class Preferences(NamedTuple):
-    """`policy`: which plugins may run. `notes`: lines for a person."""
+    """`policy`: which plugins may run; None: all. `notes`: lines for a person."""
 
-    policy: Policy = Policy()
+    policy: Policy | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -61,6 +63,8 @@ def _error(text: str) -> PreferencesError:
 def _preferences(data: bytes, file: str) -> Preferences:
     if not data.strip():
         return Preferences()
+    from rawkube.kubeconfig.plugin_policy import problem_with
+
     policy = decode(data)
     if policy is None:
         shown = one_line(file)
@@ -120,6 +124,8 @@ def _policy(value: Any) -> Policy | None:  # noqa: ANN401 - what YAML can hold
     """None if the value is no Preference, or its fields are of another kind."""
     if not isinstance(value, dict) or value.get("kind") != "Preference" or value.get("apiVersion") not in _VERSIONS:
         return None
+    from rawkube.kubeconfig.plugin_policy import Policy
+
     if value["apiVersion"] == _VERSIONS[1]:
         return Policy()
     name = value.get("credentialPluginPolicy")

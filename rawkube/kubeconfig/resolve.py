@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConfigError
 from rawkube.gotext import go_quote, one_line
 from rawkube.kubeconfig import draft as drafts
 from rawkube.kubeconfig import proxies, server_url
 from rawkube.kubeconfig.access import Access, AuthProvider, Origin, Overrides
 from rawkube.kubeconfig.draft import CREDENTIALS, TLS, Draft
-from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Config, Entry
 from rawkube.kubeconfig.server_url import ServerURL
 from rawkube.kubeconfig.validate import Unreadable, validate
+
+if TYPE_CHECKING:
+    from rawkube.kubeconfig.in_cluster import InCluster
 
 __all__ = ["DEFAULT_SERVER", "Access", "Origin", "Overrides", "resolve"]
 
