@@ -16,7 +16,6 @@ from rawkube.api.client import ApiClient
 from rawkube.errors import TransportError, UpgradeRefused
 from rawkube.gotext import one_line
 from rawkube.wire.http import Response
-from rawkube.wire.redact import target
 from rawkube.wire.stream import Stream
 from rawkube.wire.websocket import chosen_protocol, new_key, problem_with, request_headers
 
@@ -109,5 +108,7 @@ def _hints(response: Response, message: str, *, is_status: bool) -> list[str]:
 def _way(response: Response) -> list[str]:
     """The headers by which what stands between gives itself away."""
     names = {"via": "Via", "server": "Server", "location": "Location"}
+    from rawkube.wire.redact import target
+
     found = [(n, target(value) if n == "location" else value) for n, value in response.headers if n in names]
     return [f"{names[n]}: {one_line(value)}" for n, value in found]

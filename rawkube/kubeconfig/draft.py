@@ -3,11 +3,13 @@ Pure."""
 
 from __future__ import annotations
 
-from rawkube._typing import Any
+from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.kubeconfig.access import Access, Origin, Overrides
-from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Entry
 from rawkube.kubeconfig.schema import data_of
+
+if TYPE_CHECKING:
+    from rawkube.kubeconfig.in_cluster import InCluster
 
 _CLUSTER_TEXT = (("server", "server"), ("tls_server_name", "tls-server-name"), ("proxy_url", "proxy-url"))
 _CLUSTER_BOOL = (("insecure", "insecure-skip-tls-verify"), ("disable_compression", "disable-compression"))

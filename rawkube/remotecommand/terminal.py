@@ -64,6 +64,8 @@ def decide(*, stdin: bool, tty: bool, stdin_is_terminal: bool, stdout_is_termina
 def is_terminal(descriptor: int) -> bool:
     """Whether a descriptor is a terminal that raw mode can be set on."""
     try:
+        if not os.isatty(descriptor):
+            return False
         import termios
 
         termios.tcgetattr(descriptor)
