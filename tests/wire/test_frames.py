@@ -60,8 +60,8 @@ def theirs(pieces: Iterable[bytes]) -> list[object]:
         for piece in pieces:
             decoder.receive_bytes(piece)
             while (frame := decoder.process_buffer()) is not None:
-                assert isinstance(frame.payload, bytes)
-                told.append((int(frame.opcode), frame.payload, frame.frame_finished, frame.message_finished))
+                assert isinstance(frame.payload, bytes | bytearray)  # which one, its version decides
+                told.append((int(frame.opcode), bytes(frame.payload), frame.frame_finished, frame.message_finished))
     except ParseFailed:
         told.append("malformed")
     return told
