@@ -41,10 +41,10 @@ def tap_for(parsed: Parsed, out: Output, environ: Mapping[str, str] = os.environ
         from rawkube.observe.levels import DEFAULT_LEVEL
         from rawkube.observe.trace import Trace
 
-        consumers.append(Trace(_writer(trace), level or DEFAULT_LEVEL))
+        consumers.append(Trace(_writer(trace, _source(parsed, "trace")), level or DEFAULT_LEVEL))
     secrets = bool(record) and bool(parsed.values["record-secrets"])
     if record:
-        consumers.append(_recorder(record, out, secrets=secrets))
+        consumers.append(_recorder(record, out, _source(parsed, "record"), secrets=secrets))
     return Tap(*consumers, wire=True, secrets=secrets)
 
 
@@ -86,6 +86,16 @@ def _where(parsed: Parsed, name: str, environ: Mapping[str, str]) -> str:
     return "" if found in ("0", "false") else found
 
 
+def _source(parsed: Parsed, name: str) -> str:
+    """Who named the file."""
+    return f"--{name}" if name in parsed.given else f"$RAWKUBE_{name.upper()}"
+
+
+def _what_to_do(source: str) -> str:
+    where = "a file in a folder that is there and can be written to"
+    return f"unset it, or let it name {where}" if source.startswith("$") else f"name {where}"
+
+
 def _level(parsed: Parsed) -> str:
     level: str = parsed.values["trace-level"]
     if not level and parsed.values["v"] < _FIRST:
@@ -97,10 +107,10 @@ def _level(parsed: Parsed) -> str:
     return level or of_verbosity(parsed.values["v"])
 
 
-def _writer(where: str) -> Callable[[str], None]:
+def _writer(where: str, source: str) -> Callable[[str], None]:
     """A function that writes a line; what cannot be written is no reason to stop."""
     if where != STDERR:
-        descriptor = _file(where)
+        descriptor = _file(where, source)
         return lambda line: _write(lambda data: os.write(descriptor, data), line + "\n")
     stream = sys.stderr.buffer if sys.stderr is not None else None
     if stream is None:
@@ -119,17 +129,17 @@ def _write(write: Callable[[bytes], int], line: str) -> None:
         pass
 
 
-def _file(path: str) -> int:
+def _file(path: str, source: str) -> int:
     """A descriptor, which is open until the process ends."""
     from rawkube.observe.record import make_private
 
     try:
         return make_private(path)
     except RecordingError as error:
-        raise UsageError(f"--trace: {error}") from None
+        raise UsageError(f"{source}: {error}; {_what_to_do(source)}") from None
 
 
-def _recorder(path: str, out: Output, *, secrets: bool) -> Callable[[Event], None]:
+def _recorder(path: str, out: Output, source: str, *, secrets: bool) -> Callable[[Event], None]:
     from rawkube._version import __version__
     from rawkube.observe.record import Recorder
 
@@ -138,4 +148,7 @@ def _recorder(path: str, out: Output, *, secrets: bool) -> Callable[[Event], Non
         path = os.path.join(path, f"rawkube-{os.getpid()}-{os.urandom(3).hex()}.jsonl")  # noqa: PTH118
     if secrets:
         out.note(LOUD.format(file=path))
-    return Recorder(path, client=f"rawkube {__version__}", on_failure=out.note).told
+    try:
+        return Recorder(path, client=f"rawkube {__version__}", on_failure=out.note).told
+    except RecordingError as error:
+        raise RecordingError(f"{source}: {error}; {_what_to_do(source)}") from None

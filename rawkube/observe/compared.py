@@ -40,6 +40,7 @@ class Compared:
         self.ended: float | None = None
         self.body = b""
         self.events: list[tuple[str, str, str]] = []
+        self._same: dict[tuple[str, str, str], tuple[str, str, str]] = {}
         self.arrivals: list[tuple[float, int]] = []
         self.undecodable = ""
         self.protocol: str | None = None
@@ -87,7 +88,8 @@ class Compared:
         if data["type"] == "BOOKMARK":
             return
         what = str(data["object"].get("reason") or "") if data["type"] == "ERROR" else data["name"]
-        self.events.append((data["type"], data["of"], _GENERATED.sub("-*", what)))
+        event = data["type"], data["of"], _GENERATED.sub("-*", what)
+        self.events.append(self._same.setdefault(event, event))  # the same comes again and again
         if self.arrivals and self.arrivals[-1][0] == happening.t:
             self.arrivals[-1] = happening.t, self.arrivals[-1][1] + 1
         else:

@@ -51,6 +51,7 @@ _HEAD_LIMIT = 1024 * 1024
 _LIST_LIMIT = 8 * 1024 * 1024
 # Of the objects that are remembered, as bytes of JSON; in memory they take some four times as much.
 _OBJECTS_LIMIT = 16 * 1024 * 1024
+_SESSION = "a session"  # a WebSocket that neither side has closed (RFC 6455, section 7.1.5: code 1006)
 
 
 class Happening(NamedTuple):
@@ -179,7 +180,10 @@ class _Connection:
     def end(self, t: float, side: str, error: str) -> list[Happening]:
         self._ended.add(side)
         said = self._sides[side].ended(t)
-        said.append(("end", {"error": error, "inside": self._sides[side].inside}))
+        inside = self._sides[side].inside
+        if inside == _SESSION and self.over:
+            inside = ""  # the other side has ended it
+        said.append(("end", {"error": error, "inside": inside}))
         return [Happening(kind, self.conn, t, side, facts) for kind, facts in said]
 
     def switch(self, protocol: str, websocket: bool) -> None:
@@ -209,7 +213,8 @@ class _Side:
     def inside(self) -> str:
         """What would be cut off if the side ended here."""
         if self._switched:
-            return "a frame or message" if self._messages.inside else ""
+            unclosed = self._channels is not None and not self._channels.closed
+            return "a frame or message" if self._messages.inside else _SESSION if unclosed else ""
         if self._framing is not None:
             return "" if self._framing.until_the_end else "a body"
         return "a head" if self._held else ""
@@ -441,11 +446,13 @@ class _Channels:
         self._protocol = protocols.find(protocol)
         self._pings: dict[tuple[str, bytes], float] = {}
         self._error = bytearray()
+        self.closed = False  # by either side
 
     def frame(self, t: float, side: str, frame: Frame) -> _Said:
         name = OPCODES.get(frame.opcode, str(frame.opcode))
         said: _Said = [("frame", {"opcode": name, "final": frame.final, "size": frame.size})]
         if frame.opcode == CLOSE:
+            self.closed = True
             code = int.from_bytes(frame.data[:2], "big") if len(frame.data) > 1 else 1005
             return [*said, ("close", {"code": code, "reason": frame.data[2:].decode("utf-8", "replace")})]
         if frame.opcode == PING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rawkube._typing import Any, NamedTuple
+from rawkube.observe.chunks import Made, beginning
 from rawkube.observe.exchanges import COMPLETE, OPEN, Answer, Chunk, Exchange
 
 JSONObject = dict[str, Any]
@@ -24,16 +25,18 @@ _FRAMING = ("content-length", "transfer-encoding", "content-encoding", "connecti
 
 
 class WatchEvent(NamedTuple):
-    """One event of a watch: `delay` seconds after the request, `line` as sent (with its newline).
+    """One event of a watch: `delay` seconds after the request, the `number`-th of its answer, from 0.
 
-    `version` is its place in the sequence: its own resource version, or that of the event before it.
+    `version` is its place in the sequence: its own resource version, or that of the event before it. `name` and
+    `namespace` are None where its object does not tell. The event itself stays in the answer: see `lines_of`.
     """
 
     delay: float
     type: str
     version: int
-    line: bytes
-    object: JSONObject
+    number: int
+    name: str | None
+    namespace: str | None
 
 
 class Feed(NamedTuple):
@@ -90,16 +93,25 @@ def metadata(obj: object) -> JSONObject:
     return found if isinstance(found, dict) else {}
 
 
-def decoded(answer: Answer) -> tuple[Chunk, ...]:
+def decoded(answer: Answer) -> Sequence[Chunk]:
     """The body with gzip undone, piece for piece. Raises ValueError where it cannot be."""
     if answer.header("content-encoding").lower() != "gzip":
         return answer.body
+    pieces = Made(lambda: _unzipped(answer.body))
+    for _ in pieces:  # what is wrong with it must be known before anything is sent
+        pass
+    return pieces
+
+
+def _unzipped(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     unzip = zlib.decompressobj(wbits=31)
-    try:
-        pieces = [chunk._replace(data=unzip.decompress(chunk.data)) for chunk in answer.body]
-    except zlib.error:
-        raise ValueError("gzip data cannot be decoded") from None
-    return tuple(piece for piece in pieces if piece.data)
+    for chunk in chunks:
+        try:
+            data = unzip.decompress(chunk.data)
+        except zlib.error:
+            raise ValueError("gzip data cannot be decoded") from None
+        if data:
+            yield chunk._replace(data=data)
 
 
 def json_body(exchange: Exchange) -> JSONObject | None:
@@ -116,7 +128,7 @@ def json_body(exchange: Exchange) -> JSONObject | None:
 
 def is_table(answer: Answer) -> bool:
     """Whether an answer is a Table, or a watch of Tables."""
-    start = b"".join(chunk.data for chunk in answer.body[:2])[:200]
+    start = beginning(answer.body)
     return b'"kind":"Table"' in start or b'"kind": "Table"' in start
 
 
@@ -131,8 +143,8 @@ def listing_of(exchange: Exchange) -> Listing | None:
     return Listing(exchange, exchange.answer.end, kind, str(value.get("apiVersion", "")), version, items)
 
 
-def listing_of_object(exchange: Exchange, empty_version: int) -> Listing | None:
-    """The state that a GET by name tells: the object alone, or nothing (404) at the version handed in."""
+def listing_of_object(exchange: Exchange, empty_version: Callable[[], int]) -> Listing | None:
+    """The state that a GET by name tells: the object alone, or nothing (404) at the version that is handed in."""
     delay = exchange.answer.end
     value = json_body(exchange)
     if value is not None and metadata(value).get("name"):
@@ -140,7 +152,7 @@ def listing_of_object(exchange: Exchange, empty_version: int) -> Listing | None:
         kind, api_version = str(value.get("kind", "")), str(value.get("apiVersion", ""))
         return Listing(exchange, delay, kind, api_version, version, (value,))
     if exchange.answer.status == 404 and _names_an_object(exchange.answer):
-        return Listing(exchange, delay, "", "", str(empty_version), ())
+        return Listing(exchange, delay, "", "", str(empty_version()), ())
     return None
 
 
@@ -149,9 +161,22 @@ def listing_of_feed(feed: Feed) -> Listing | None:
     if not feed.initial:
         return None
     first = feed.events[: feed.initial]
-    items = tuple(e.object for e in first if e.type != "BOOKMARK")
-    kind, api_version = (str(first[0].object.get(key, "")) for key in ("kind", "apiVersion"))
+    objects = [json.loads(line)["object"] for line in lines_of(feed, first)]
+    items = tuple(obj for event, obj in zip(first, objects, strict=True) if event.type != "BOOKMARK")
+    kind, api_version = (str(objects[0].get(key, "")) for key in ("kind", "apiVersion"))
     return Listing(feed.exchange, first[-1].delay, kind, api_version, str(feed.version), items)
+
+
+def lines_of(feed: Feed, events: Iterable[WatchEvent]) -> Iterator[bytes]:
+    """These events of a feed, in its order, as they were sent, each with its newline."""
+    wanted = iter(events)
+    event = next(wanted, None)
+    for number, (_, line) in enumerate(_lines(decoded(feed.exchange.answer))):
+        if event is None:
+            return
+        if number == event.number:
+            yield line + b"\n"
+            event = next(wanted, None)
 
 
 def feed_of(exchange: Exchange, start: str, *, streaming: bool) -> Feed | None:
@@ -160,10 +185,10 @@ def feed_of(exchange: Exchange, start: str, *, streaming: bool) -> Feed | None:
     if answer.status != 200 or not answer.content_type.startswith("application/json") or is_table(answer):
         return None
     try:
-        events = _events(decoded(answer), max(0, number(start)))
+        events, marked = _events(decoded(answer), max(0, number(start)))
     except ValueError:
         return None
-    initial = _initial(events, start, streaming)
+    initial = marked or _initial(events, start, streaming)
     version = max((e.version for e in events[:initial]), default=number(start))
     return Feed(exchange, start, version, initial, tuple(events), answer.ends, answer.end)
 
@@ -177,27 +202,39 @@ def _names_an_object(answer: Answer) -> bool:
         return False
 
 
-def _events(chunks: Iterable[Chunk], version: int) -> list[WatchEvent]:
-    found: list[WatchEvent] = []
+def _lines(chunks: Iterable[Chunk]) -> Iterator[tuple[float, bytes]]:
+    """The whole lines that hold something, each with the delay of its end."""
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk.data).split(b"\n")
-        for line in filter(bytes.strip, lines):
-            value = json.loads(line)
-            obj = value.get("object") if isinstance(value, dict) else None
-            if not isinstance(obj, dict):
-                raise ValueError("not a watch event")
-            own = number(metadata(obj).get("resourceVersion"))
-            version = own if own >= 0 else version
-            found.append(WatchEvent(chunk.delay, str(value.get("type")), version, line + b"\n", obj))
-    return found
+        yield from ((chunk.delay, line) for line in lines if line.strip())
+
+
+def _events(chunks: Iterable[Chunk], version: int) -> tuple[list[WatchEvent], int]:
+    """The events, and how many there are up to the bookmark that ends the state (0: there is none)."""
+    found: list[WatchEvent] = []
+    marked = 0
+    same: dict[str, str] = {}  # names come again and again
+    for i, (delay, line) in enumerate(_lines(chunks)):
+        value = json.loads(line)
+        obj = value.get("object") if isinstance(value, dict) else None
+        if not isinstance(obj, dict):
+            raise ValueError("not a watch event")
+        meta = metadata(obj)
+        own = number(meta.get("resourceVersion"))
+        version = own if own >= 0 else version
+        kind, name, namespace = (
+            same.setdefault(text, text) if isinstance(text, str) else None
+            for text in (str(value.get("type")), meta.get("name"), meta.get("namespace"))
+        )
+        if not marked and kind == "BOOKMARK" and INITIAL_END in (meta.get("annotations") or {}):
+            marked = i + 1
+        found.append(WatchEvent(delay, str(kind), version, i, name, namespace))
+    return found, marked
 
 
 def _initial(events: Sequence[WatchEvent], start: str, streaming: bool) -> int:
-    """How many events tell the state: up to the marked bookmark, or the first ADDED ones without a start."""
-    for i, event in enumerate(events):
-        if event.type == "BOOKMARK" and INITIAL_END in (metadata(event.object).get("annotations") or {}):
-            return i + 1
+    """How many events tell the state where no bookmark does: the first ADDED ones without a start."""
     if not streaming and start not in ("", "0"):
         return 0
     return next((i for i, event in enumerate(events) if event.type != "ADDED"), len(events))
@@ -224,18 +261,26 @@ def list_answer(listing: Listing, kind: str, api_version: str) -> Answer:
     return json_answer(200, "OK", value, listing.delay)
 
 
-def stream_answer(events: Iterable[tuple[float, bytes]], ends: str, end: float) -> Answer:
-    """A watch: the head at once, then each event as one HTTP chunk at its delay."""
+def stream_answer(events: Callable[[], Iterable[tuple[float, bytes]]], ends: str, end: float) -> Answer:
+    """A watch: the head at once, then each event as one HTTP chunk at its delay. `events()` gives them anew."""
     headers = (*_HEAD, ("Transfer-Encoding", "chunked"))
-    body = tuple(Chunk(max(0.0, delay), line) for delay, line in events)
-    raw = [
-        Chunk(0.0, _head(200, "OK", headers)),
-        *(chunk._replace(data=_chunk(chunk.data)) for chunk in body),
-    ]
+    body = Made(lambda: (Chunk(max(0.0, delay), line) for delay, line in events()))
     end = max(0.0, end)
-    if ends == COMPLETE:
-        raw.append(Chunk(end, b"0\r\n\r\n"))
-    return Answer(200, "OK", headers, tuple(raw), body, ends, end)
+    head = Chunk(0.0, _head(200, "OK", headers))
+    return Answer(200, "OK", headers, _framed(head, body, ends, end, chunked=True), body, ends, end)
+
+
+def _framed(head: Chunk, body: Iterable[Chunk], ends: str, end: float, *, chunked: bool) -> Made:
+    """What is on the wire."""
+
+    def make() -> Iterator[Chunk]:
+        yield head
+        for chunk in body:
+            yield chunk._replace(data=_chunk(chunk.data) if chunked else chunk.data, whole=True)
+        if chunked and ends == COMPLETE:
+            yield Chunk(end, b"0\r\n\r\n")
+
+    return Made(make)
 
 
 def framed(answer: Answer, *, chunked: bool) -> Answer:
@@ -247,11 +292,9 @@ def framed(answer: Answer, *, chunked: bool) -> Answer:
     headers = [(name, value) for name, value in answer.headers if name.lower() not in _FRAMING]
     headers.append(("Transfer-Encoding", "chunked") if chunked else ("Connection", "close"))
     first = body[0].delay if body else answer.end
-    raw = [Chunk(first, _head(answer.status, answer.reason, headers))]
-    raw += [chunk._replace(data=_chunk(chunk.data) if chunked else chunk.data, whole=True) for chunk in body]
-    if chunked and answer.ends == COMPLETE:
-        raw.append(Chunk(answer.end, b"0\r\n\r\n"))
-    return answer._replace(headers=tuple(headers), raw=tuple(raw), body=body)
+    head = Chunk(first, _head(answer.status, answer.reason, headers))
+    raw = _framed(head, body, answer.ends, answer.end, chunked=chunked)
+    return answer._replace(headers=tuple(headers), raw=raw, body=body)
 
 
 def initial_events(listing: Listing, *, bookmark: bool) -> list[tuple[float, bytes]]:

@@ -13,7 +13,21 @@ from collections.abc import Iterable, Iterator, Sequence
 import h11
 
 from rawkube._typing import NamedTuple
+from rawkube.observe.chunks import Chunk, Source, Stored, StoredPieces, last_delay
 from rawkube.observe.recording import Piece
+
+__all__ = [
+    "CLOSED",
+    "COMPLETE",
+    "OPEN",
+    "RESET",
+    "Answer",
+    "Chunk",
+    "Exchange",
+    "Headers",
+    "head_of",
+    "read_exchanges",
+]
 
 MAX_HEAD = 1024 * 1024
 
@@ -23,14 +37,6 @@ CLOSED = "closed"  # the server closed the connection at the end, or in the midd
 RESET = "reset"  # the server reset the connection
 
 Headers = tuple[tuple[str, str], ...]
-
-
-class Chunk(NamedTuple):
-    """Bytes that came at once, `delay` seconds after the request. `whole`: an HTTP chunk ends with them."""
-
-    delay: float
-    data: bytes
-    whole: bool = True
 
 
 class Answer(NamedTuple):
@@ -44,8 +50,8 @@ class Answer(NamedTuple):
     status: int
     reason: str
     headers: Headers
-    raw: tuple[Chunk, ...]
-    body: tuple[Chunk, ...]
+    raw: Sequence[Chunk]
+    body: Sequence[Chunk]
     ends: str
     end: float
 
@@ -73,19 +79,20 @@ class Exchange(NamedTuple):
     headers: Headers
     body: bytes
     answer: Answer
-    session: tuple[Piece, ...] = ()
+    session: Sequence[Piece] = ()
 
 
-def read_exchanges(pieces: Iterable[Piece]) -> list[Exchange]:
+def read_exchanges(pieces: Iterable[Piece], source: Source | None = None) -> list[Exchange]:
     """Every exchange of every connection, in the order of the requests.
 
-    Passed over: a client that did not speak HTTP/1.1, and whatever follows a client's own end.
+    `source`: where the pieces come from, if their bytes are to stay there; bodies of requests are empty then. Passed
+    over: a client that did not speak HTTP/1.1, and whatever follows a client's own end.
     """
     conversations: dict[int, _Conversation] = {}
     for piece in pieces:
         conversation = conversations.get(piece.conn)
         if conversation is None:
-            conversation = conversations[piece.conn] = _Conversation()
+            conversation = conversations[piece.conn] = _Conversation(source)
         conversation.add(piece)
     found = [e for conversation in conversations.values() for e in conversation.finish()]
     return sorted(found, key=lambda e: (e.line, e.started))
@@ -99,7 +106,8 @@ def head_of(event: h11.Request | h11.Response | h11.InformationalResponse) -> He
 class _RequestReader:
     """The client's bytes → requests, one h11 machine a request."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bodies: bool) -> None:
+        self._bodies = bodies
         self._fresh(b"")
 
     def _fresh(self, rest: bytes) -> None:
@@ -119,7 +127,7 @@ class _RequestReader:
             if isinstance(event, h11.Request):
                 self.head = event
             elif isinstance(event, h11.Data):
-                self._body += event.data
+                self._body += event.data if self._bodies else b""
             elif isinstance(event, h11.EndOfMessage) and self.head is not None:
                 yield self.head, bytes(self._body)
                 self._fresh(self._http.trailing_data[0])
@@ -130,7 +138,8 @@ class _RequestReader:
 
     def cut(self) -> tuple[h11.Request, bytes] | None:
         """What came of a request whose length no longer fits (it was rewritten), and start anew."""
-        found = None if self.head is None else (self.head, bytes(self._body) + self._http.trailing_data[0])
+        rest = self._http.trailing_data[0] if self._bodies else b""
+        found = None if self.head is None else (self.head, bytes(self._body) + rest)
         self._fresh(b"")
         return found
 
@@ -138,7 +147,7 @@ class _RequestReader:
 class _AnswerReader:
     """The server's bytes → one answer."""
 
-    def __init__(self, request: h11.Request) -> None:
+    def __init__(self, request: h11.Request, source: Source | None) -> None:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD)
         # The length of the request's body is of no consequence to its answer; its upgrade is.
         kept = [(n, v) for n, v in request.headers if n in (b"host", b"upgrade", b"connection")]
@@ -147,9 +156,9 @@ class _AnswerReader:
         self._http.send(h11.Request(method=request.method, target=request.target, headers=kept))
         self._http.send(h11.EndOfMessage())
         self.head: h11.Response | h11.InformationalResponse | None = None
-        self.raw: list[Chunk] = []
-        self.body: list[Chunk] = []
-        self.broken = self.whole = self.redacted = self.upgraded = False
+        self.raw: list[Chunk] | Stored = [] if source is None else Stored(source)
+        self.body: list[Chunk] | Stored = [] if source is None else Stored(source)
+        self.broken = self.whole = self.redacted = self.upgraded = self._fits = False
 
     def feed(self, data: bytes, delay: float) -> bytes | None:
         """Take bytes; what is left of them when the answer is whole, else None."""
@@ -176,6 +185,7 @@ class _AnswerReader:
         if data:
             ends = between_chunks and data.endswith(b"\r\n") and not self.broken
             self.raw.append(Chunk(delay, data, ends))
+            self._fits = ends and self.head is not None and _is_chunked(self.head)
         return None
 
     def _done(self, data: bytes, delay: float) -> bytes:
@@ -194,52 +204,61 @@ class _AnswerReader:
             pass
 
     def answer(self, ends: str, end: float) -> Answer:
-        if self.redacted and not self.whole and self.raw:
-            return _rewritten(self.raw, ends, end)
+        if self.redacted and not self.whole and not self._fits and self.raw:
+            return _rewritten(tuple(self.raw), ends, end)
         head = self.head
         return Answer(
             status=0 if head is None else head.status_code,
             reason="" if head is None else head.reason.decode("latin-1"),
             headers=() if head is None else head_of(head),
-            raw=tuple(self.raw),
-            body=tuple(self.body),
+            raw=_finished(self.raw),
+            body=_finished(self.body),
             ends=ends,
             end=end,
         )
 
 
+def _is_chunked(head: h11.Response | h11.InformationalResponse) -> bool:
+    return any(name == b"transfer-encoding" for name, _ in head.headers)
+
+
+def _finished(chunks: list[Chunk] | Stored) -> Sequence[Chunk]:
+    return tuple(chunks) if isinstance(chunks, list) else chunks
+
+
 class _Asked:
     """A request whose answer is not whole yet."""
 
-    def __init__(self, piece: Piece, request: h11.Request, body: bytes) -> None:
-        self.piece = piece
-        self.request = request
+    def __init__(self, piece: Piece, request: h11.Request, body: bytes, source: Source | None) -> None:
         self.body = body
-        self.reader = _AnswerReader(request)
-        self.session: list[Piece] = []
+        self.line, self.conn, self.t = piece.line, piece.conn, piece.t
+        self.request = request
+        self.reader = _AnswerReader(request, source)
+        self.session: list[Piece] | StoredPieces = [] if source is None else StoredPieces(source)
 
     def delay(self, piece: Piece) -> float:
-        return max(0.0, piece.t - self.piece.t)
+        return max(0.0, piece.t - self.t)
 
     def exchange(self, ends: str, end: float) -> Exchange:
         return Exchange(
-            conn=self.piece.conn,
-            line=self.piece.line,
-            started=self.piece.t,
+            conn=self.conn,
+            line=self.line,
+            started=self.t,
             method=self.request.method.decode("latin-1"),
             target=self.request.target.decode("latin-1"),
             headers=head_of(self.request),
             body=self.body,
             answer=self.reader.answer(ends, end),
-            session=tuple(self.session),
+            session=tuple(self.session) if isinstance(self.session, list) else self.session,
         )
 
 
 class _Conversation:
     """One connection. Requests wait in line for their answers, as on a pipelined connection."""
 
-    def __init__(self) -> None:
-        self._requests = _RequestReader()
+    def __init__(self, source: Source | None) -> None:
+        self._source = source
+        self._requests = _RequestReader(bodies=source is None)
         self._waiting: deque[_Asked] = deque()
         self._found: list[Exchange] = []
         self._upgraded: _Asked | None = None
@@ -257,7 +276,7 @@ class _Conversation:
     def finish(self) -> list[Exchange]:
         """Every exchange; what still waits for its answer stays open."""
         if self._upgraded is not None:
-            self._found.append(self._upgraded.exchange(COMPLETE, self._upgraded.reader.raw[-1].delay))
+            self._found.append(self._upgraded.exchange(COMPLETE, last_delay(self._upgraded.reader.raw)))
             self._upgraded = None
         self._end(OPEN)
         return self._found
@@ -268,7 +287,7 @@ class _Conversation:
             self._redacted_request |= piece.redacted
             try:
                 for request, body in self._requests.feed(piece.data):
-                    self._waiting.append(_Asked(piece, request, body))
+                    self._waiting.append(_Asked(piece, request, body, self._source))
             except h11.RemoteProtocolError:
                 if not self._redacted_request:
                     self._over = True
@@ -304,14 +323,14 @@ class _Conversation:
         """A rewritten answer may be shorter than it says: it ends where the client goes on."""
         if self._waiting and self._waiting[0].reader.redacted and self._waiting[0].reader.raw:
             asked = self._waiting.popleft()
-            self._found.append(asked.exchange(COMPLETE, asked.reader.raw[-1].delay))
+            self._found.append(asked.exchange(COMPLETE, last_delay(asked.reader.raw)))
 
     def _complete_rewritten_request(self, piece: Piece) -> None:
         """A rewritten request may be shorter than it says: it ends where the server answers."""
         if self._redacted_request and not self._requests.empty:
             cut = self._requests.cut()
             if cut and not self._waiting:
-                self._waiting.append(_Asked(piece, *cut))
+                self._waiting.append(_Asked(piece, *cut, self._source))
         if piece.data:
             self._redacted_request = False
 
@@ -319,7 +338,7 @@ class _Conversation:
         self._over = True
         while self._waiting:
             asked = self._waiting.popleft()
-            self._found.append(asked.exchange(ends, max(0.0, self._t - asked.piece.t)))
+            self._found.append(asked.exchange(ends, max(0.0, self._t - asked.t)))
 
 
 _CHUNK_SIZE = re.compile(rb"(?:^|\r\n)([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -48,7 +49,7 @@ MISSING = "missing"
 
 _SHOWN = 8
 _VERSIONS = re.compile(rb'"resourceVersion": ?"(\d{1,20})"')
-T = TypeVar("T", "Known", "derive.Listing | Reply")
+T = TypeVar("T", "Known", "_State")
 Pairs = Sequence[tuple[str, str]]
 
 
@@ -58,6 +59,13 @@ class Reply(NamedTuple):
     answer: Answer
     how: str
     sources: tuple[Exchange, ...] = ()
+
+
+class _State(NamedTuple):
+    """An exchange that tells a state; `tell()` reads it: a failure is a `Reply`."""
+
+    exchange: Exchange
+    tell: Callable[[], derive.Listing | Reply | None]
 
 
 def no_discovery() -> Sequence[Exchange]:
@@ -89,6 +97,7 @@ class Matcher:
         self._asked: Counter[object] = Counter()
         self._feeds: dict[int, derive.Feed | None] = {}
         self._newest: int | None = None
+        self._telling: dict[tuple[int, str], bool] = {}
 
     def reply(self, method: str, target: str, headers: Iterable[tuple[str, str]]) -> Reply:
         """Answer a request."""
@@ -147,7 +156,7 @@ class Matcher:
 
     def _turn(self, ask: Ask, group: Sequence[T]) -> tuple[T, bool]:
         """The n-th of a group for the n-th repetition, then the last (or all anew); and whether the n-th there was."""
-        key = (ask.key, tuple(id(_exchange(item)) for item in group))
+        key = (ask.key, tuple(id(item.exchange) for item in group))
         turn = self._asked[key]
         self._asked[key] += 1
         if self._loop:
@@ -195,8 +204,8 @@ class Matcher:
             return None
         for sources in (self._lists, self._initials, self._objects if objects else _nothing):
             if group := sources(ask):
-                found = self._turn(ask, group)[0]
-                return found if isinstance(found, Reply) else found.only(keep)
+                found = self._turn(ask, group)[0].tell()
+                return found.only(keep) if isinstance(found, derive.Listing) else found
         return None
 
     def _around(self, ask: Ask, *, watch: bool) -> list[Known]:
@@ -208,31 +217,39 @@ class Matcher:
             if k.ask.method == "GET" and k.ask.watch == watch and k.ask.path in paths and narrower(ask, k.ask)
         ]
 
-    def _lists(self, ask: Ask) -> list[derive.Listing | Reply]:
-        found: list[derive.Listing | Reply] = []
-        for known in self._around(ask, watch=False):
-            if listing := derive.listing_of(known.exchange):
-                found.append(listing)
-            elif known.exchange.answer.status >= 401 and known.exchange.answer.status not in (406, 422):
-                found.append(Reply(known.exchange.answer, DERIVED, (known.exchange,)))
+    def _lists(self, ask: Ask) -> list[_State]:
+        found: list[_State] = []
+        for exchange in (k.exchange for k in self._around(ask, watch=False)):
+            state = _State(exchange, partial(derive.listing_of, exchange))
+            if self._tells(state, "a list"):
+                found.append(state)
+            elif exchange.answer.status >= 401 and exchange.answer.status not in (406, 422):
+                found.append(_failure(exchange))
         return found
 
-    def _initials(self, ask: Ask) -> list[derive.Listing | Reply]:
+    def _initials(self, ask: Ask) -> list[_State]:
         feeds = self._feeds_of(self._around(ask, watch=True))
-        return [listing for feed in feeds if (listing := derive.listing_of_feed(feed))]
+        return [_State(feed.exchange, partial(derive.listing_of_feed, feed)) for feed in feeds if feed.initial]
 
-    def _objects(self, ask: Ask) -> list[derive.Listing | Reply]:
+    def _objects(self, ask: Ask) -> list[_State]:
         if not ask.conditions.name:
             return []
         path = f"{ask.path}/{ask.conditions.name}"
-        found: list[derive.Listing | Reply] = []
+        found: list[_State] = []
         for exchange in (k.exchange for k in self._at(ask._replace(method="GET", path=path, watch=False))):
-            listing = derive.listing_of_object(exchange, self._newest_version())
-            if listing:
-                found.append(listing)
+            state = _State(exchange, partial(derive.listing_of_object, exchange, self._newest_version))
+            if self._tells(state, "an object"):
+                found.append(state)
             elif exchange.answer.status >= 400 and exchange.answer.status not in (403, 404, 406):
-                found.append(Reply(exchange.answer, DERIVED, (exchange,)))
+                found.append(_failure(exchange))
         return found
+
+    def _tells(self, state: _State, what: str) -> bool:
+        """Whether it tells a state. That it does is remembered, the state is not: it may be large."""
+        key = id(state.exchange), what
+        if key not in self._telling:
+            self._telling[key] = state.tell() is not None
+        return self._telling[key]
 
     def _kind(self, ask: Ask, listing: derive.Listing) -> tuple[str, str]:
         """The kind and apiVersion of a list's objects, from discovery where the recording does not tell."""
@@ -307,16 +324,14 @@ class Matcher:
         events = _visible(ask, feed.events)
         if len(events) == len(feed.events):
             return _recorded(known)
-        lines = [(e.delay, e.line) for e in events]
-        return Reply(derive.stream_answer(lines, feed.ends, feed.end), DERIVED, (feed.exchange,))
+        return Reply(_stream(feed, events, feed.ends, feed.end), DERIVED, (feed.exchange,))
 
     def _newer(self, ask: Ask, feed: derive.Feed, version: int) -> Reply:
         """The events after a resource version, at the delays that they had from the last one before it."""
         events = feed.after(version)
-        before = [e.delay for e in feed.events[: feed.events.index(events[0])]]
-        passed = max(before, default=0.0)
-        lines = [(e.delay - passed, e.line) for e in _visible(ask, events)]
-        return Reply(derive.stream_answer(lines, feed.ends, feed.end - passed), DERIVED, (feed.exchange,))
+        passed = max((e.delay for e in feed.events[: events[0].number]), default=0.0)
+        answer = _stream(feed, _visible(ask, events), feed.ends, feed.end - passed, later=-passed)
+        return Reply(answer, DERIVED, (feed.exchange,))
 
     def _state_then_events(self, ask: Ask, around: Sequence[Known]) -> Reply | None:
         """A watch that begins with the state, from a LIST (or GET) and the WATCH that was made after it."""
@@ -328,11 +343,10 @@ class Matcher:
         lines = derive.initial_events(state, bookmark=ask.streaming and ask.flag("allowWatchBookmarks"))
         feed = self._following(state, around)
         if feed is None:
-            return Reply(derive.stream_answer(lines, OPEN, state.delay), DERIVED, (state.exchange,))
+            return Reply(derive.stream_answer(lambda: lines, OPEN, state.delay), DERIVED, (state.exchange,))
         between = feed.exchange.started - state.exchange.started
         events = _visible(ask, feed.after(derive.number(state.version)))
-        lines += [(e.delay + between, e.line) for e in events]
-        answer = derive.stream_answer(lines, feed.ends, feed.end + between)
+        answer = _stream(feed, events, feed.ends, feed.end + between, later=between, first=lines)
         return Reply(answer, DERIVED, (state.exchange, feed.exchange))
 
     def _following(self, state: derive.Listing, around: Sequence[Known]) -> derive.Feed | None:
@@ -409,14 +423,32 @@ def _recorded(known: Known) -> Reply:
 
 def _quiet(feed: derive.Feed) -> Reply:
     """Nothing new is recorded: a watch that says nothing."""
-    return Reply(derive.stream_answer((), OPEN, 0.0), DERIVED, (feed.exchange,))
+    return Reply(derive.stream_answer(tuple, OPEN, 0.0), DERIVED, (feed.exchange,))
 
 
-def _exchange(item: Known | derive.Listing | Reply) -> Exchange:
-    return item.sources[0] if isinstance(item, Reply) else item.exchange
+def _stream(
+    feed: derive.Feed,
+    events: Sequence[derive.WatchEvent],
+    ends: str,
+    end: float,
+    *,
+    later: float = 0.0,
+    first: Sequence[tuple[float, bytes]] = (),
+) -> Answer:
+    """A watch of these events of a feed, each so much later than it came; `first` come others."""
+
+    def lines() -> Iterator[tuple[float, bytes]]:
+        yield from first
+        yield from zip((e.delay + later for e in events), derive.lines_of(feed, events), strict=True)
+
+    return derive.stream_answer(lines, ends, end)
 
 
-def _nothing(_: Ask) -> list[derive.Listing | Reply]:
+def _failure(exchange: Exchange) -> _State:
+    return _State(exchange, lambda: Reply(exchange.answer, DERIVED, (exchange,)))
+
+
+def _nothing(_: Ask) -> list[_State]:
     return []
 
 
@@ -430,7 +462,6 @@ def _wanted(ask: Ask, event: derive.WatchEvent) -> bool:
     """Only the name and the namespace are looked at: an object that leaves a selection is told as DELETED."""
     name = ask.conditions.name
     place = place_of(ask.path)
-    meta = derive.metadata(event.object)
-    return (not name or meta.get("name", name) == name) and (
-        place is None or not place.namespace or meta.get("namespace", place.namespace) == place.namespace
+    return (not name or event.name in (None, name)) and (
+        place is None or not place.namespace or event.namespace in (None, place.namespace)
     )

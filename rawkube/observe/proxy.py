@@ -9,18 +9,17 @@ this proxy is told to the tap (`bytes`, `eof`), under the number that its connec
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Collection
-from pathlib import Path
-from types import TracebackType
 
-from rawkube._typing import TYPE_CHECKING, Self
+from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import RawkubeError
 from rawkube.observe import proxy_heads
 from rawkube.observe.connections import MAX_CONNECTIONS, Connections
 from rawkube.observe.link import Link
+from rawkube.observe.loopback_config import write_kubeconfig
+from rawkube.observe.loopback_server import LoopbackServer
 from rawkube.observe.proxy_heads import Refusal
 from rawkube.observe.proxy_relay import Relay
 from rawkube.observe.proxy_way import Way
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _FULL = Refusal(503, "Service Unavailable", f"more than {MAX_CONNECTIONS} connections at once")
 
 
-class ReverseProxy:
+class ReverseProxy(LoopbackServer):
     """A context manager that serves while it is entered.
 
     `client`: whose server, credentials and proxies are used; its certificate callback is taken over. `tap`: is told
@@ -48,22 +47,6 @@ class ReverseProxy:
         self._connections = Connections("proxy", self._connection, busy=proxy_heads.own_answer(_FULL))
         self._way = Way(client, tap, origins, self._connections.stopping)
         self._port = port
-        self.url = ""
-        self.kubeconfig = ""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    @property
-    def folder(self) -> str:
-        """The private temporary directory, there while the server runs."""
-        return self._folder.name
 
     def start(self) -> None:
         """Listen on 127.0.0.1 and write the kubeconfig, in a private temporary directory."""
@@ -77,31 +60,12 @@ class ReverseProxy:
         self.url = f"http://127.0.0.1:{port}"
         try:
             self._folder = tempfile.TemporaryDirectory(prefix="rawkube-proxy-")
-            self.kubeconfig = str(Path(self._folder.name) / "kubeconfig")
-            self._write_kubeconfig()
+            namespace = self._way.client.access.namespace
+            self.kubeconfig = write_kubeconfig(self._folder.name, "proxy", self.url, namespace=namespace)
         except BaseException:
             self._connections.abandon()
             raise
         self._connections.start()
-
-    def stop(self) -> None:
-        """Close every connection, wait for the threads, remove the temporary directory."""
-        self._connections.stop()
-        self._folder.cleanup()
-
-    def _write_kubeconfig(self) -> None:
-        namespace = self._way.client.access.namespace
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "proxy",
-            "clusters": [{"name": "proxy", "cluster": {"server": self.url}}],
-            "contexts": [{"name": "proxy", "context": {"cluster": "proxy", "user": "proxy", "namespace": namespace}}],
-            "users": [{"name": "proxy", "user": {}}],
-        }
-        file = Path(self.kubeconfig)
-        file.touch(mode=0o600)
-        file.write_text(json.dumps(config, indent=2) + "\n")
 
     def _connection(self, sock: socket.socket) -> None:
         try:

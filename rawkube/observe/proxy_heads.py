@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
-from urllib.parse import urlsplit
+from collections.abc import Iterable
 
 import h11
 
 from rawkube._typing import NamedTuple
 from rawkube.errors import ProtocolError
-from rawkube.gotext import one_line
-from rawkube.observe.loopback import is_loopback, stranger
 from rawkube.observe.upgrades import kind_of
 from rawkube.wire.framing import Framing
 from rawkube.wire.redact import BEARER_SUBPROTOCOL
@@ -26,8 +23,10 @@ _LINE_LIMIT = 64 * 1024
 _HOP_BY_HOP = frozenset(
     ("connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "transfer-encoding", "upgrade")
 )
-# A page's origin is judged here; the server would not know it.
-_OURS = frozenset(("host", "authorization", "origin", "content-length"))
+# A page's origin is judged here; the server would not know it. Browsers keep cookies for a host, whatever the port:
+# those of other programs on this machine are not for the server, nor its own for them.
+_OURS = frozenset(("host", "authorization", "origin", "content-length", "cookie"))
+_THEIRS = frozenset(("content-length", "set-cookie"))
 _SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
@@ -149,32 +148,6 @@ def read_answer(raw: bytes, asked: Asked) -> Said:
     return Said(status, bytes(event.reason).decode("latin-1"), pairs, body, keeps)
 
 
-def refusal(asked: Asked, origins: Collection[str]) -> Refusal | None:
-    """Why a request must not be passed on: it may come from a page on the web. `origins`: pages that may ask."""
-    if host := stranger(asked.target, asked.header("host")):
-        text = f"the host {one_line(host)} is not this machine: rawkube proxy serves 127.0.0.1 and localhost only"
-        return Refusal(403, "Forbidden", text)
-    origin = asked.header("origin")
-    if origin is not None and not _may_ask(origin, origins):
-        return Refusal(403, "Forbidden", f"pages of {one_line(origin)} may not use this proxy (--allow-origin)")
-    # An image or a script of a page elsewhere names no origin.
-    if origin is None and (asked.header("sec-fetch-site") or "").lower() == "cross-site":
-        return Refusal(403, "Forbidden", "pages of other sites may not use this proxy")
-    if asked.method == "CONNECT" or not _path(asked.target).startswith("/"):
-        return Refusal(400, "Bad Request", "a request's target must be a path")
-    return None
-
-
-def _may_ask(origin: str, origins: Collection[str]) -> bool:
-    if origin in origins:
-        return True
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and is_loopback(parts.netloc)
-
-
 def for_server(
     asked: Asked,
     *,
@@ -194,7 +167,7 @@ def for_server(
     if plain:
         dropped |= {"accept-encoding"}
     acting = any(name.lower().startswith("impersonate-") for name, _ in added)
-    target = prefix + _path(asked.target)
+    target = prefix + path_of(asked.target)
     if by_proxy is not None:
         target = f"http://{host}{target}"
     pairs: Pairs = [("Host", host)]
@@ -218,28 +191,34 @@ def for_server(
     return b"\r\n".join((*head, b"", b""))
 
 
-def for_client(said: Said, asked: Asked, *, keeps: bool, prefix: str, server: str) -> bytes:
-    """The head as the client gets it. `keeps`: the connection stays. `server`: its URL, without the prefix."""
+def for_client(said: Said, asked: Asked, *, keeps: bool, prefix: str, server: str, added: Pairs | None = None) -> bytes:
+    """The head as the client gets it.
+
+    `keeps`: the connection stays. `server`: its URL, without the prefix. `added`: headers of this proxy's own.
+    """
     switching = said.status == 101
-    dropped = _HOP_BY_HOP | {"content-length"} | _options(said.headers)
+    dropped = _HOP_BY_HOP | _THEIRS | _options(said.headers)
     pairs: Pairs = []
     for name, value in said.headers:
-        if name.lower() not in dropped:
+        if name.lower() not in dropped and not name.lower().startswith("access-control-"):
             pairs.append((name, _location(value, prefix, server) if name.lower() == "location" else value))
     if not (asked.old and said.body.chunked):
         pairs += _framing(said.headers, said.body)
     if switching:
         pairs += [("Connection", "Upgrade"), ("Upgrade", _value(said.headers, "upgrade") or "")]
-    elif not said.interim and not keeps:
-        pairs.append(("Connection", "close"))
+    elif not said.interim:
+        pairs += added or []
+        pairs += [] if keeps else [("Connection", "close")]
     lines = [f"HTTP/1.1 {said.status} {said.reason}", *(f"{name}: {value}" for name, value in pairs), "", ""]
     return "\r\n".join(lines).encode("latin-1")
 
 
-def own_answer(why: Refusal, *, head_only: bool = False, asked: Asked | None = None) -> bytes:
+def own_answer(
+    why: Refusal, *, head_only: bool = False, asked: Asked | None = None, added: Iterable[tuple[str, str]] = ()
+) -> bytes:
     """A failure of this proxy, as the API server tells its own: a `metav1.Status`. It ends the connection.
 
-    Plain text where `asked` is client-go's discovery, which shows no other reason than that.
+    Plain text where `asked` is client-go's discovery, which shows no other reason than that. `added`: more headers.
     """
     status = {
         "kind": "Status",
@@ -254,10 +233,11 @@ def own_answer(why: Refusal, *, head_only: bool = False, asked: Asked | None = N
     if asked is not None and "apidiscovery.k8s.io" in (asked.header("accept") or ""):
         body, media = f"rawkube proxy: {why.text}\n".encode(), "text/plain; charset=utf-8"
     head = f"HTTP/1.1 {why.code} {why.phrase}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n"
-    return head.encode() + b"Connection: close\r\n\r\n" + (b"" if head_only else body)
+    head += "".join(f"{name}: {value}\r\n" for name, value in added)
+    return head.encode("latin-1") + b"Connection: close\r\n\r\n" + (b"" if head_only else body)
 
 
-def _path(target: str) -> str:
+def path_of(target: str) -> str:
     """A target without the scheme and the host that it may have."""
     match = _ABSOLUTE.match(target)
     path = target[match.end() :] if match else target

@@ -253,7 +253,14 @@ class Passage:
                 return
         else:
             self._keeps = self._keeps and asked.keeps and not said.body.until_the_end and self._body.over
-        head = heads.for_client(said, asked, keeps=self._keeps, prefix=self._way.prefix, server=self._way.server)
+        head = heads.for_client(
+            said,
+            asked,
+            keeps=self._keeps,
+            prefix=self._way.prefix,
+            server=self._way.server,
+            added=self._relay.readable,
+        )
         self._to_client.put(head)
 
     def _again(self) -> bool:

@@ -8,6 +8,7 @@ from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ProtocolError, TransportError
 from rawkube.gotext import one_line
 from rawkube.observe import proxy_heads as heads
+from rawkube.observe import proxy_origin as origin
 from rawkube.observe.link import Link
 from rawkube.observe.proxy_heads import Asked, Refusal
 from rawkube.observe.proxy_passage import Passage
@@ -36,6 +37,8 @@ class Relay:
         self.gone = False  # the client's end has come
         self.up: Stream | None = None
         self._made: tuple[int, bytes | None] = (0, None)
+        self._interrupted = False
+        self.readable: heads.Pairs = []  # headers that let the page read the answer
 
     @property
     def idle_since(self) -> float | None:
@@ -44,6 +47,7 @@ class Relay:
 
     def interrupt(self) -> None:
         """End it at once, from any thread."""
+        self._interrupted = True
         self.link.interrupt()
         if (up := self.up) is not None:
             up.interrupt()
@@ -59,13 +63,13 @@ class Relay:
                 if not raw or not self._request(raw):
                     return
         except ClientGone:
-            self.tell_end("client")
+            self._tell_client_gone()
         except Broken as broken:
             error = broken.kind
             if error:
                 self.link.reset()
         except (OSError, TransportError) as lost:  # of the client's connection
-            self.tell_end("client", type(lost.__cause__ or lost).__name__)
+            self._tell_client_gone(type(lost.__cause__ or lost).__name__)
         finally:
             self.drop()
             self.tell_end("server", error)
@@ -79,6 +83,10 @@ class Relay:
         if self._teller is not None:
             self._teller.ended(side, error)
 
+    def _tell_client_gone(self, error: str = "") -> None:
+        """The client's connection has ended; where this proxy has ended it, that is the server's end to the client."""
+        self.tell_end("server" if self._interrupted else "client", "" if self._interrupted else error)
+
     def take(self, end: float = 0.0) -> bool:
         """Read from the client until `end` (monotonic); whether something came, its end included."""
         data = self.link.recv(end)
@@ -86,7 +94,7 @@ class Relay:
             return False
         if not data:
             self.gone = True
-            self.tell_end("client")
+            self._tell_client_gone()
         elif self._teller is not None:
             self._teller.sent(data)
         self.incoming += data
@@ -112,7 +120,9 @@ class Relay:
 
     def refuse(self, why: Refusal, *, head_only: bool = False, asked: Asked | None = None) -> None:
         """Answer with a failure of this proxy; the last answer on this connection."""
-        data = heads.own_answer(why, head_only=head_only, asked=asked)
+        self._answer(heads.own_answer(why, head_only=head_only, asked=asked, added=self.readable))
+
+    def _answer(self, data: bytes) -> None:
         out = Out(self.link, self.came)
         out.put(data)
         end = time.monotonic() + 10
@@ -175,9 +185,13 @@ class Relay:
         except ProtocolError as error:
             self.refuse(Refusal(400, "Bad Request", one_line(str(error))))
             return False
-        why = heads.refusal(asked, self.way.origins)
+        self.readable = origin.readable(asked, self.way.origins)
+        why = origin.refusal(asked, self.way.origins)
         if why is not None:
             self.refuse(why, head_only=asked.method == "HEAD")
+            return False
+        if origin.is_preflight(asked):
+            self._answer(origin.preflight(asked))
             return False
         passage = Passage(self, asked)
         try:

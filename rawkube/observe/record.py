@@ -49,7 +49,7 @@ class Recorder:
 
     `path`: is made, or emptied. `client`, `server`, `note`: the description. `on_failure(text)` is told once if the
     file cannot be written any more; recording then stops, and what is recorded goes on. Raises RecordingError where
-    the file cannot be made.
+    the file cannot be made, or not even the first line be written.
     """
 
     def __init__(
@@ -62,10 +62,14 @@ class Recorder:
         on_failure: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.path = path
-        self._on_failure = on_failure
+        failures: list[str] = []
+        self._on_failure: Callable[[str], None] = failures.append
         self._lock = threading.Lock()
         self._file = make_private(path)
         self._write({"format": FORMAT, "server": server, "client": client, "note": note})
+        if failures:
+            raise RecordingError(failures[0])
+        self._on_failure = on_failure
 
     def told(self, event: Event) -> None:
         """As a consumer of a tap that tells the wire's bytes."""
@@ -121,7 +125,7 @@ def make_private(path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(path, flags, 0o600)
     except OSError as error:
-        raise RecordingError(f"open {one_line(path)}: {(error.strerror or str(error)).lower()}") from None
+        raise RecordingError(f"open {one_line(path)}: {_why_not(path, error)}") from None
     # An older file of that name may be open to others. A device stays as it is: /dev/null belongs to everybody.
     if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(descriptor).st_mode):
         try:
@@ -129,3 +133,10 @@ def make_private(path: str) -> int:
         except OSError:  # a file of somebody else
             pass
     return descriptor
+
+
+def _why_not(path: str, error: OSError) -> str:
+    folder = os.path.dirname(path)  # noqa: PTH120 - of a path that ends with a slash, all of it
+    if folder and not os.path.exists(folder):  # noqa: PTH110
+        return f"there is no folder {one_line(folder)}"
+    return (error.strerror or str(error)).lower()

@@ -66,9 +66,9 @@ class SupportsReadline(Protocol):
 class Recording:
     """An open recording: `description`, then an iterator of `Piece`, once; a context manager.
 
-    `cut` is true after the last piece if the file ends in the middle of a line (its writer was stopped): that
-    line is passed over. Raises RecordingError, with file and line, for everything else that is not as the
-    format says.
+    `place` is where in the file (bytes) the line begins that was read last. `cut` is true after the last piece if the
+    file ends in the middle of a line (its writer was stopped): that line is passed over. Raises RecordingError, with
+    file and line, for everything else that is not as the format says.
 
     `file`: an open file to read instead of opening `path`, which is its name then. `several`: another recording may
     follow in the same file (`cat A B`): `part` counts them from 1, `description` is that of the present one.
@@ -82,6 +82,7 @@ class Recording:
         self.part = 1
         self._several = several
         self._line = 0
+        self.place = self._read = 0
         self._file: SupportsReadline = file or self._open()
         try:
             self.description = self._read_description()
@@ -112,6 +113,10 @@ class Recording:
                 continue
             yield self._piece(value)
 
+    def piece_of(self, line: bytes) -> Piece:
+        """A line that was read before, once more. Raises RecordingError where it is no piece."""
+        return self._piece(self._decode(line) or {})
+
     def _open(self) -> IO[bytes]:
         try:
             return open(self.path, "rb")  # noqa: PTH123 - kept open while pieces are read
@@ -130,6 +135,7 @@ class Recording:
                 line = self._file.readline(MAX_LINE + 1)
             except OSError as error:
                 raise self._wrong((error.strerror or str(error)).lower()) from None
+            self.place, self._read = self._read, self._read + len(line)
             if len(line) > MAX_LINE:
                 raise self._wrong(f"a line longer than {MAX_LINE} bytes")
             if not line or line.strip():

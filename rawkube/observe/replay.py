@@ -13,19 +13,16 @@ replayed too: see `sessions`.
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 import h11
 
-from rawkube._typing import TYPE_CHECKING, NamedTuple, Self
+from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.errors import RecordingError, TransportError
 from rawkube.gotext import one_line
 from rawkube.observe import derive
@@ -36,8 +33,11 @@ from rawkube.observe.faults import Fault, FaultPlan
 from rawkube.observe.incoming import Incoming, read_request
 from rawkube.observe.link import Link
 from rawkube.observe.loopback import stranger
+from rawkube.observe.loopback_config import write_kubeconfig
+from rawkube.observe.loopback_server import LoopbackServer
 from rawkube.observe.match import MISSING, Matcher
 from rawkube.observe.recording import Recording
+from rawkube.observe.stored import StoredRecording
 
 if TYPE_CHECKING:
     import ssl
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
     how: str
 
 
-class Replay:
+class Replay(LoopbackServer):
     """A recording as a server; a context manager that serves while it is entered.
 
     `recording`: the path of a file, or exchanges. `speed`: how many times as fast as recorded, None: no
@@ -88,7 +88,9 @@ class Replay:
         if speed is not None and not 0 < speed < float("inf"):
             raise ValueError("speed must be a number above 0")
         path = recording if isinstance(recording, (str, os.PathLike)) else None
-        self.exchanges = list(load(recording) if isinstance(recording, (str, os.PathLike)) else recording)
+        self.exchanges = (
+            StoredRecording(recording).exchanges if isinstance(recording, (str, os.PathLike)) else list(recording)
+        )
         self._discovery = Path(discovery) if discovery else discovery_folder(path)
         name = "the recording" if path is None else f"the recording {Path(path).name}"
         self._matcher = self._matcher_for(name, loop=loop, strict=strict)
@@ -102,17 +104,6 @@ class Replay:
         self._used: set[int] = set()
         self._connections = Connections("replay", self._connection, busy=b"" if tls else _BUSY)
         self.requests: list[Asked] = []
-        self.url = ""
-        self.kubeconfig = ""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def _matcher_for(self, name: str, *, loop: bool, strict: bool) -> Matcher | StrictMatcher:
         if strict:
@@ -165,17 +156,15 @@ class Replay:
             self._folder = tempfile.TemporaryDirectory(prefix="rawkube-replay-")
             if self._tls:
                 self._make_certificate(self._folder.name)
-            self.kubeconfig = str(Path(self._folder.name) / "kubeconfig")
-            self._write_kubeconfig()
+            # kubectl asks for a user's name where a server speaks TLS and the user has nothing.
+            token = "replay" if self._tls else ""
+            self.kubeconfig = write_kubeconfig(
+                self._folder.name, "replay", self.url, namespace=self.namespace, ca=self._ca, token=token
+            )
         except BaseException:
             self._connections.abandon()
             raise
         self._connections.start()
-
-    def stop(self) -> None:
-        """Close every connection, wait for the threads, remove the temporary directory."""
-        self._connections.stop()
-        self._folder.cleanup()
 
     def _make_certificate(self, folder: str) -> None:
         from rawkube.observe import certificate
@@ -183,29 +172,6 @@ class Replay:
         pair = certificate.make(folder)
         self._ca = pair.ca
         self._context = certificate.context_of(pair, folder)
-
-    @property
-    def folder(self) -> str:
-        """The private temporary directory, there while the server runs."""
-        return self._folder.name
-
-    def _write_kubeconfig(self) -> None:
-        context = {"cluster": "replay", "user": "replay"}
-        if self.namespace:
-            context["namespace"] = self.namespace
-        cluster = {"server": self.url}
-        if self._ca:
-            cluster["certificate-authority-data"] = base64.b64encode(self._ca).decode("ascii")
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "replay",
-            "clusters": [{"name": "replay", "cluster": cluster}],
-            "contexts": [{"name": "replay", "context": context}],
-            # kubectl asks for a user's name where a server speaks TLS and the user has nothing.
-            "users": [{"name": "replay", "user": {"token": "replay"} if self._tls else {}}],
-        }
-        Path(self.kubeconfig).write_text(json.dumps(config, indent=2) + "\n")
 
     def _load_discovery(self) -> list[Exchange]:
         found: list[Exchange] = []
@@ -232,6 +198,8 @@ class Replay:
                     self._note(Asked("", "an HTTP request on a TLS connection", (), b"", BAD))
         except (OSError, TransportError):
             pass  # the client went away, or the server stops
+        except RecordingError as error:
+            self._note(Asked("", str(error), (), b"", BAD))
         finally:
             link.close()
 

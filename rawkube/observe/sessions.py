@@ -44,15 +44,19 @@ def protocol_of(exchange: Exchange) -> Protocol | None:
     return protocols.find(exchange.answer.header("sec-websocket-protocol").strip())
 
 
-def steps_of(exchange: Exchange, head: Chunk) -> list[Step]:
+def steps_of(exchange: Exchange, head: Chunk) -> Iterator[Step]:
     """Everything that the server does after the request. `head`: the head of the 101 as it is to be sent."""
-    found = [Step(head.delay, Counts(), head.data, True, False, OPEN)]
+    first: Step | None = Step(head.delay, Counts(), head.data, True, False, OPEN)
     for step in _session_steps(exchange, exchange.started + head.delay):
-        if len(found) == 1 and step.delay < _AT_ONCE and not step.needs:
-            found = [step._replace(delay=head.delay, data=found[0].data + step.data)]
-        else:
-            found.append(step)
-    return found
+        if first is not None and step.delay < _AT_ONCE and not step.needs:
+            first = step._replace(delay=head.delay, data=first.data + step.data)
+            continue
+        if first is not None:
+            yield first
+            first = None
+        yield step
+    if first is not None:
+        yield first
 
 
 def _session_steps(exchange: Exchange, before: float) -> Iterator[Step]:
@@ -96,7 +100,8 @@ class Session:
     def __init__(self, exchange: Exchange, head: Chunk, *, speed: float | None, now: float) -> None:
         self.ends = OPEN
         self._steps = steps_of(exchange, head)
-        self._next = 0
+        self._next = next(self._steps, None)
+        self._begun = False
         self._client = ClientFrames(protocol_of(exchange))
         self._speed = speed
         self._from = now  # what the next step's delay counts from
@@ -115,12 +120,11 @@ class Session:
         """The next bytes to send, empty if there are none yet (see `wake`) or no more."""
         if self.ends != OPEN:
             return b""
-        if self._next and (owed := self._owed()):
+        if self._begun and (owed := self._owed()):
             return owed
-        due = self.wake()
-        if due is None or due > now:
+        step, due = self._next, self.wake()
+        if step is None or due is None or due > now:
             return b""
-        step = self._steps[self._next]
         self._advance(due)
         self._whole, self._closed, self.ends = step.whole, step.closes, step.ends
         self._settle()
@@ -128,21 +132,19 @@ class Session:
 
     def wake(self) -> float | None:
         """When there is something to send if the client sends nothing before; None: never."""
-        if self.ends != OPEN or not self._ready or self._next >= len(self._steps):
+        if self.ends != OPEN or not self._ready or self._next is None:
             return None
-        delay = self._steps[self._next].delay
-        return self._from if self._speed is None else self._from + delay / self._speed
+        return self._from if self._speed is None else self._from + self._next.delay / self._speed
 
     def _advance(self, due: float) -> None:
-        self._next += 1
+        self._next = next(self._steps, None)
+        self._begun = True
         self._from = due
         self._ready = not self._lacks()
 
     def _lacks(self) -> bool:
         """Whether the next step waits for the client."""
-        if self._next >= len(self._steps):
-            return False
-        return not self._steps[self._next].needs <= self._client.counts
+        return self._next is not None and not self._next.needs <= self._client.counts
 
     def _owed(self) -> bytes:
         """What the protocol owes the client, between two frames: pongs, the answer to a close or to a fault."""
@@ -164,5 +166,5 @@ class Session:
 
     def _settle(self) -> None:
         """Both have closed, and nothing more is recorded: the server ends the connection (RFC 6455, 7.1.1)."""
-        if self.ends == OPEN and self._closed and self._client.over and self._next >= len(self._steps):
+        if self.ends == OPEN and self._closed and self._client.over and self._next is None:
             self.ends = CLOSED

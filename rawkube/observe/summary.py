@@ -63,7 +63,8 @@ class Summary:
             self._slow(exchange, happening.data["seconds"])
         if exchange.watched and 200 <= status < 300:
             facts = {"events": Counter(), "longestSilence": 0.0, "seconds": 0.0, "ended": False}
-            self._watches.begin(exchange, happening.t, facts)
+            # From the request on: what stands between may hold the head back until something follows it.
+            self._watches.begin(exchange, exchange.t, facts)
 
     def _ended(self, happening: Happening, exchange: Exchange | None) -> None:
         if exchange is None:

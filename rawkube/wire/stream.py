@@ -118,9 +118,12 @@ class Stream:
         try:
             data = self._receive(limit)
         except TransportError as error:
-            self.told.ended("server", type(error.__cause__ or error).__name__)
+            if not self._interrupted:
+                self.told.ended("server", type(error.__cause__ or error).__name__)
             raise
-        if data is not None:
+        if data == b"" and self._interrupted:  # it was this side that ended
+            self.told.closed()
+        elif data is not None:
             self.told.came(data)
         return data
 
@@ -226,7 +229,7 @@ class Stream:
         try:
             sent = self._transmit(data)
         except TransportError as error:
-            self.told.ended("client", type(error.__cause__ or error).__name__)
+            self.told.ended("client", "" if self._interrupted else type(error.__cause__ or error).__name__)
             raise
         if sent:
             self.told.sent(bytes(data[:sent]))

@@ -222,6 +222,8 @@ class _Client(_Side):
 
     def switch(self, *, websocket: bool, secret: bool) -> None:
         """The server has switched protocols. `secret`: what follows is objects that hold secrets."""
+        if self._state == self._trailer:  # which will not be whole any more
+            self._held.clear()
         self._state = self._left_out if secret else self._frames if websocket else self._as_it_is
 
     def _frames(self) -> list[Piece]:

@@ -19,6 +19,14 @@ _BMP_STRING = 0x1E
 _VERSION, _EXTENSIONS = 0xA0, 0xA3  # [0] and [3] of TBSCertificate
 _DNS_NAME, _IP_ADDRESS = 0x82, 0x87  # [2] and [7] of GeneralName
 
+_RSA, _EC = b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01", b"\x2a\x86\x48\xce\x3d\x02\x01"
+_CURVES = {
+    b"\x2a\x86\x48\xce\x3d\x03\x01\x07": "P-256",
+    b"\x2b\x81\x04\x00\x22": "P-384",
+    b"\x2b\x81\x04\x00\x23": "P-521",
+    b"\x2b\x65\x70": "Ed25519",
+    b"\x2b\x65\x71": "Ed448",
+}
 _SUBJECT_ALT_NAME = b"\x55\x1d\x11"
 _SUBJECT_KEY_ID, _AUTHORITY_KEY_ID = b"\x55\x1d\x0e", b"\x55\x1d\x23"
 _ATTRIBUTES = {
@@ -34,7 +42,10 @@ _ATTRIBUTES = {
 
 
 class Certificate(NamedTuple):
-    """Names are RFC 4514 strings (`CN=x,O=y`), dates are RFC 3339 in UTC (they compare as strings)."""
+    """Names are RFC 4514 strings (`CN=x,O=y`), dates are RFC 3339 in UTC (they compare as strings).
+
+    `key`: the kind of its key, `RSA 2048`, `ECDSA P-256`, `Ed25519`; empty for others.
+    """
 
     subject: str
     issuer: str
@@ -46,6 +57,7 @@ class Certificate(NamedTuple):
     has_names: bool
     has_subject_key: bool = False
     has_authority_key: bool = False
+    key: str = ""
 
 
 def _values(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -95,7 +107,21 @@ def _parse(der: bytes) -> Certificate:
         has_names=names is not None,
         has_subject_key=_SUBJECT_KEY_ID in extensions,
         has_authority_key=_AUTHORITY_KEY_ID in extensions,
+        key=_key(fields[5][1]),
     )
+
+
+def _key(info: bytes) -> str:
+    """The kind of a SubjectPublicKeyInfo (RFC 3279, RFC 5480, RFC 8410)."""
+    (_, algorithm), (_, bits) = _values(info)
+    kind, *parameters = (content for _, content in _values(algorithm))
+    if kind == _RSA:
+        _, numbers = next(_values(bits[1:]))  # behind the number of unused bits
+        _, modulus = next(_values(numbers))
+        return f"RSA {int.from_bytes(modulus, 'big').bit_length()}"
+    if kind == _EC:
+        return f"ECDSA {_CURVES.get(parameters[0] if parameters else b'', '')}".rstrip()
+    return _CURVES.get(kind, "")
 
 
 def _attributes(name: bytes) -> Iterator[tuple[str, str]]:

@@ -230,7 +230,7 @@ def test_certificates_that_do_not_convince(case: Unreached) -> None:
     assert found["tls"].result == "fail"
     assert case.seen in found["tls"].seen and case.advice in found["tls"].advice, found["tls"]
     assert not server.asked, "nothing was sent to it"
-    assert {found[check].result for check in found if CHECKS.index(check) > CHECKS.index("tls")} == {"unknown"}
+    assert {found[check].result for check in found if CHECKS.index(check) > CHECKS.index("chain")} == {"unknown"}
 
 
 def test_a_certificate_that_does_and_one_that_is_not_checked() -> None:

@@ -138,7 +138,11 @@ def _message(choose: random.Random, start: str, text: str, body: bytes, *, may_b
     lines.append("Content-Type: application/json")
     if choose.random() < 0.5:
         at = choose.randint(0, len(body))
-        body = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:at], body[at:]) if part) + b"0\r\n\r\n"
+        trailer = choose.choice(("", f"{choose.choice(_NAMES)}: Bearer {MARKER}\r\nX-Sum: {text}\r\n")).encode(
+            "latin-1"
+        )
+        body = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (body[:at], body[at:]) if part)
+        body += b"0\r\n" + trailer + b"\r\n"
         lines.append("Transfer-Encoding: chunked")
     else:
         lines.append(f"Content-Length: {len(body)}")

@@ -12,6 +12,8 @@ import pytest
 from tests.fuzz import loop
 from tests.fuzz.harnesses import HARNESSES, Harness
 from tests.fuzz.mutation import mutate_json
+from tests.support.examples import EVERY_WAY
+from tests.support.rows import looped
 
 CUT = b"\x03"
 HEAD = b"POST /api/v1/secrets HTTP/1.1\r\nContent-Length: 0\r\n\r\n\0--"
@@ -61,7 +63,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
+@looped("name", FOUND)
 def test_what_was_found_once(name: str) -> None:
     harness, data = FOUND[name]
     began = time.process_time()
@@ -74,7 +76,8 @@ def test_a_moment_of_each(name: str) -> None:
     harness, choose = HARNESSES[name], random.Random(1)
     seeds = list(harness.seeds())
     assert seeds
-    inputs = [*seeds[:20], b"", b"\0", *(harness.mutate(choose.choice(seeds), choose) for _ in range(40))]
+    most = 20 if EVERY_WAY else 7
+    inputs = [*seeds[:most], b"", b"\0", *(harness.mutate(choose.choice(seeds), choose) for _ in range(2 * most))]
     for data in inputs:
         try:
             harness.check(data)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
+from itertools import cycle
+from operator import xor
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def masked(payload: bytes, opcode: int = 2, *, fin: bool = True, mask: bytes = b
     """A client's frame."""
     plain = frame(payload, opcode, fin=fin)
     head = len(plain) - len(payload)
-    hidden = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+    hidden = bytes(map(xor, payload, cycle(mask))) if any(mask) else payload
     return plain[:1] + bytes((plain[1] | 0x80,)) + plain[2:head] + mask + hidden
 
 

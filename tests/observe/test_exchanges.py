@@ -8,6 +8,7 @@ from rawkube.observe.exchanges import CLOSED, COMPLETE, OPEN, RESET, Exchange, r
 from rawkube.observe.recording import Piece, Recording
 from tests.observe.made import FIXTURES, RECORDINGS, answer, chunk, get, piece, start, switching, upgrade
 from tests.support.examples import some
+from tests.support.rows import looped
 
 
 def raw(exchange: Exchange) -> list[tuple[float, bytes]]:
@@ -77,7 +78,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("name", ENDS)
+@looped("name", ENDS)
 def test_how_an_answer_ends(name: str) -> None:
     after, ends = ENDS[name]
     head = [piece("client", 0, get("/a")), piece("server", 1, start() + "5\r\nab")]
@@ -201,7 +202,7 @@ def test_a_rewritten_request_head_changes_nothing() -> None:
     assert (found[0].answer.ends, found[0].answer.raw[0].data) == (COMPLETE, answer("one"))
 
 
-@pytest.mark.parametrize("file", some("taking apart", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
+@looped("file", some("taking apart", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_real_recordings_lose_no_byte(file: Path) -> None:
     with Recording(file) as recording:
         pieces = list(recording)
@@ -225,7 +226,7 @@ def told_by(exchange: Exchange) -> bytes:
 UPGRADED = sorted(FIXTURES.glob("exec/*.jsonl"))
 
 
-@pytest.mark.parametrize("file", UPGRADED, ids=lambda f: f.stem)
+@looped("file", UPGRADED, ids=lambda f: f.stem)
 def test_a_session_holds_every_piece_behind_its_handshake(file: Path) -> None:
     """Both sides, in order, and nothing of the handshake; the piece that ends it is cut there."""
     with Recording(file) as recording:

@@ -10,6 +10,7 @@ from rawkube.observe.exchanges import COMPLETE, OPEN, Answer, Chunk
 from rawkube.observe.faults import IN_STREAMS, KINDS, Fault, FaultPlan, parse_fault
 from rawkube.observe.pieces import Messages, by_line
 from tests.observe.made import frame, masked
+from tests.support.rows import looped
 
 WRITTEN = {
     "after=3:reset": Fault("", "reset", 3),
@@ -21,7 +22,7 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("text", WRITTEN)
+@looped("text", WRITTEN)
 def test_a_fault_is_read(text: str) -> None:
     assert parse_fault(text) == WRITTEN[text]._replace(text=text)
 
@@ -51,7 +52,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG)
+@looped("text", WRONG)
 def test_what_is_no_fault(text: str) -> None:
     with pytest.raises(ValueError, match=WRONG[text]):
         parse_fault(text)

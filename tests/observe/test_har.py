@@ -18,6 +18,7 @@ from rawkube.observe.inspect import Inspected
 from tests.observe.json_schema import HAR, faults
 from tests.support.examples import some
 from tests.support.recordings import FIXTURES, exchanges, name_of
+from tests.support.rows import looped
 
 RECORDINGS = sorted(FIXTURES.rglob("*.jsonl"))
 SWITCHED = b"HTTP/1.1 101 S\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: %s\r\n\r\n"
@@ -53,7 +54,7 @@ def answered(body: bytes, head: str = "") -> bytes:
     return f"HTTP/1.1 200 OK\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-@pytest.mark.parametrize("path", some("archives", RECORDINGS), ids=name_of)
+@looped("path", some("archives", RECORDINGS, 5), ids=name_of)
 def test_every_recording_makes_a_valid_har(path: Path) -> None:
     happenings = happenings_of(path)
     log = log_of(happenings)
@@ -64,7 +65,7 @@ def test_every_recording_makes_a_valid_har(path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["rollout", "watch", "discovery", "errors"])
 def test_bodies_are_those_of_the_recording(folder: str) -> None:
-    for path in sorted((FIXTURES / folder).glob("*.jsonl")):
+    for path in some("bodies", sorted((FIXTURES / folder).glob("*.jsonl")), 2):
         entries = log_of(happenings_of(path))["entries"]
         told = sorted((e["request"]["method"], e["response"]["status"], _content(e)) for e in entries)
         assert told == sorted((e.method, e.status, e.body) for e in exchanges(path)), path.name
@@ -129,7 +130,7 @@ def test_what_did_not_come_to_its_end(parts: list[bytes], ends: str | None, comm
     assert entry["startedDateTime"].startswith("1970-01-01T00:00:00")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("protocol", "frame", "message"),
     [
         (b"v5.channel.k8s.io", b"\x82\x02\x01a", {"opcode": 2, "data": "AWE=", "_channel": "stdout"}),
@@ -175,7 +176,7 @@ def test_a_date_that_cannot_be(date: str) -> None:
     log_of(said((5.0, "client", asked()), (5.0, "server", answered(b"", f"Date: {date}\r\n"))))
 
 
-@pytest.mark.parametrize("target", ["*", "/a b|c\x80", "http://x/y", "", "/a?%zz&=", "a:443"])
+@looped("target", ["*", "/a b|c\x80", "http://x/y", "", "/a?%zz&=", "a:443"])
 def test_every_target_becomes_a_url(target: str) -> None:
     raw = b"GET " + target.encode("latin-1") + b" HTTP/1.1\r\n\r\n"
     log_of(said((0.0, "client", raw)))

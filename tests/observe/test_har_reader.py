@@ -13,6 +13,7 @@ from rawkube.errors import RecordingError
 from rawkube.observe.conversation import Happening
 from rawkube.observe.har_reader import read_har
 from rawkube.observe.inspect import Inspected
+from tests.support.rows import looped
 
 START = "2026-11-30T12:00:0{}.000Z"
 EPOCH = 1796040000.0
@@ -109,7 +110,7 @@ def test_no_answer() -> None:
     assert [one.data["error"] for one in of_kind(found, "end")] == ["net::ERR_ABORTED"]
 
 
-@pytest.mark.parametrize(
+@looped(
     "data",
     [
         b'{"log": ',
@@ -126,14 +127,14 @@ def test_what_is_damaged(data: bytes) -> None:
         list(read_har("x.har", data))
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, "\r\nX: y\r\n\r\n", "http://[", float("nan")])
-@pytest.mark.parametrize("where", ["time", "timings", "request", "response", "connection", "_webSocketMessages"])
+@looped("wrong", [None, 5, "x", [], {}, "\r\nX: y\r\n\r\n", "http://[", float("nan")])
+@looped("where", ["time", "timings", "request", "response", "connection", "_webSocketMessages"])
 def test_members_of_other_kinds(where: str, wrong: Any) -> None:
     assert told({**entry(1, "http://h/"), where: wrong})[0].kind == "recording"
 
 
-@pytest.mark.parametrize("wrong", [None, 5, [], {}, "\r\nX: y\r\n\r\n", "http://["])
-@pytest.mark.parametrize("where", ["method", "url", "headers", "postData", "status", "statusText", "content"])
+@looped("wrong", [None, 5, [], {}, "\r\nX: y\r\n\r\n", "http://["])
+@looped("where", ["method", "url", "headers", "postData", "status", "statusText", "content"])
 def test_members_of_messages_of_other_kinds(where: str, wrong: Any) -> None:
     one = entry(1, "http://h/")
     one["request"][where] = one["response"][where] = wrong

@@ -18,6 +18,7 @@ from rawkube.observe.replicas import SERIES
 from tests.observe.test_har import RECORDINGS, SWITCHED, answered, asked, happenings_of, said
 from tests.support.examples import some
 from tests.support.recordings import FIXTURES, name_of
+from tests.support.rows import looped
 
 EVIL = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &amp;\u2028\u202e\x1b[2J\x00"
 
@@ -57,7 +58,7 @@ class Read(HTMLParser):
         return found
 
 
-@pytest.mark.parametrize("path", some("pages", RECORDINGS), ids=name_of)
+@looped("path", some("pages", RECORDINGS, 5), ids=name_of)
 def test_every_recording_makes_a_page(path: Path) -> None:
     happenings = happenings_of(path)
     data = Read(page_of(happenings)).data

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from rawkube.observe.loopback import is_loopback, stranger
+from tests.support.rows import looped
 
 HERE = [
     "localhost",
@@ -28,14 +27,14 @@ NONSENSE = [
 ]
 
 
-@pytest.mark.parametrize("authority", HERE)
+@looped("authority", HERE)
 def test_here(authority: str) -> None:
     assert is_loopback(authority)
     assert stranger("/a", authority) == ""
     assert stranger(f"http://{authority}/a?b=http://example.com/", authority) == ""
 
 
-@pytest.mark.parametrize("authority", [*ELSEWHERE, *NONSENSE])
+@looped("authority", [*ELSEWHERE, *NONSENSE])
 def test_elsewhere(authority: str) -> None:
     assert not is_loopback(authority)
     assert stranger("/a", authority) == (authority or "(none)")

@@ -31,6 +31,7 @@ from tests.observe.made import (
     start,
 )
 from tests.support.examples import examples, some
+from tests.support.rows import looped
 
 NAMED = f"{DEPLOYMENTS}?fieldSelector=metadata.name%3Dweb"
 WATCH = f"{NAMED}&watch=true&allowWatchBookmarks=true"
@@ -122,7 +123,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("recorded", "asked", "same"), SAME)
+@looped(("recorded", "asked", "same"), SAME)
 def test_what_must_agree(recorded: str, asked: str, same: bool) -> None:
     told = reply(matcher(Script().ask(recorded, answer("x", content_type="text/plain"))), asked)
     assert told.how == (RECORDED if same else MISSING)
@@ -214,7 +215,7 @@ def names(told: Reply) -> list[str]:
     return [item["metadata"]["name"] for item in body(told)["items"]]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("query", "expected"),
     [
         ("", ["web", "db"]),
@@ -355,7 +356,7 @@ def test_list_and_watch_as_recorded() -> None:
         assert told.how == RECORDED
 
 
-@pytest.mark.parametrize(
+@looped(
     ("version", "expected"),
     [
         (99, ["MODIFIED 101", "MODIFIED 105", "ERROR"]),
@@ -486,7 +487,7 @@ def test_gzip_is_read() -> None:
 # The real recordings
 
 
-@pytest.mark.parametrize("file", some("matching", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
+@looped("file", some("matching", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_the_recorded_client_gets_what_it_got(file: Path) -> None:
     with Recording(file) as recording:
         exchanges = read_exchanges(recording)
@@ -512,9 +513,7 @@ def final(to: Matcher, path: str, streaming: bool) -> list[str]:
     return [item["metadata"]["resourceVersion"] for item in listed["items"]] + [line.partition(" ")[2] for line in seen]
 
 
-@pytest.mark.parametrize(
-    "file", sorted(FIXTURES.glob("rollout*/*-update*.jsonl")), ids=lambda f: f"{f.parent.name}/{f.stem}"
-)
+@looped("file", sorted(FIXTURES.glob("rollout*/*-update*.jsonl")), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_both_ways_see_the_same(file: Path) -> None:
     with Recording(file) as recording:
         exchanges = read_exchanges(recording)
@@ -528,7 +527,7 @@ def test_both_ways_see_the_same(file: Path) -> None:
 # Paths, and whatever may be asked
 
 
-@pytest.mark.parametrize(
+@looped(
     ("path", "collection", "named"),
     [
         ("/api/v1/pods", ("v1", "", "", "pods"), None),

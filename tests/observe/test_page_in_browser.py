@@ -1,4 +1,7 @@
-"""The page in a real browser: Chromium without a window, where it is installed."""
+"""The page in a real browser: Chromium without a window, where it is installed.
+
+Started once: it opens one page after the other in a frame of one document, to which each tells what came of it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -89,20 +93,33 @@ addEventListener("load", async () => {
     report.none = id("lanes").textContent;
     report.shown = id("shown").textContent;
   }
+  report.colour = getComputedStyle(document.body).backgroundColor;
   report.wrong = wrong;
-  const out = document.createElement("pre");
-  out.id = "report";
-  out.textContent = JSON.stringify(report);
-  document.body.append(out);
+  parent.postMessage(report, "*");
 });
 """
 
-
-def chromium(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    assert CHROMIUM is not None
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"]
-    command += [f"--user-data-dir={page.parent / 'profile'}", "--window-size=1400,900", *options, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+# The frames are filled one after the other: the focus is in one document at a time.
+FRAMES = """<!doctype html>
+<pre id="reports"></pre>
+<script>
+const reports = [];
+const frames = FRAMES;
+const open = () => {
+  const [page, scheme] = frames[reports.length] || [];
+  if (page) {
+    const frame = document.createElement("iframe");
+    frame.style = `display: block; width: 1400px; height: 900px; border: 0; color-scheme: ${scheme}`;
+    frame.src = page;
+    document.body.prepend(frame);
+  } else {
+    document.getElementById("reports").textContent = JSON.stringify(reports);
+  }
+};
+addEventListener("message", (event) => { reports.push(event.data); open(); });
+open();
+</script>
+"""
 
 
 def with_hook(html: str) -> str:
@@ -111,21 +128,54 @@ def with_hook(html: str) -> str:
     return html.replace("</head>", f"<script>{HOOK}</script></head>", 1)
 
 
-def report_of(tmp_path: Path, happenings: list[Happening], title: str = "x") -> dict[str, Any]:
-    page = tmp_path / "page.html"
-    page.write_text(with_hook(page_of(happenings, title)), "utf-8")
-    done = chromium(page, "--virtual-time-budget=8000", "--dump-dom")
-    found = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stdout[-3000:] + done.stderr[-3000:]
-    report: dict[str, Any] = json.loads(unescape(found[1]))
-    assert report["wrong"] == []
+def opened(folder: Path, pages: Mapping[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """What came of each page, by its name. `pages`: its HTML, and whether it is shown `dark` or `light`."""
+    assert CHROMIUM is not None
+    for name, (html, _) in pages.items():
+        (folder / f"{name}.html").write_text(with_hook(html), "utf-8")
+    frames = json.dumps([(f"{name}.html", scheme) for name, (_, scheme) in pages.items()])
+    document = folder / "document.html"
+    document.write_text(FRAMES.replace("FRAMES", frames))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr"]
+    command += [f"--user-data-dir={folder / 'profile'}", "--window-size=1400,900", "--virtual-time-budget=30000"]
+    command += ["--dump-dom", f"--screenshot={folder / 'picture.png'}", document.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "CONSOLE" not in done.stderr
-    return report
+    found = re.search(r'<pre id="reports">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert found, done.stdout[-3000:] + done.stderr[-3000:]
+    return dict(zip(pages, json.loads(unescape(found[1])), strict=True))
 
 
-def test_a_rollout(tmp_path: Path) -> None:
-    happenings = happenings_of(FIXTURES / "rollout/deployment-update.jsonl")
-    report = report_of(tmp_path, happenings)
+def evil() -> list[Happening]:
+    first = Happening("recording", 0, 0.0, "client", {"file": EVIL, "client": EVIL, "server": EVIL, "note": EVIL})
+    facts = {"channel": 1, "name": "stdout", "size": len(EVIL), "data": EVIL.encode(), "text": False}
+    return [first, *(Happening("message", 1, t, "server", facts) for t in (1.0, 2.0))]
+
+
+def test_pages(tmp_path: Path) -> None:
+    rollout = page_of(happenings_of(FIXTURES / "rollout/deployment-update.jsonl"))
+    session = page_of(happenings_of(FIXTURES / "exec/v5-stdin-cat.jsonl"))
+    forbidden = page_of(happenings_of(FIXTURES / "errors/forbidden.jsonl"))
+    pages = {
+        "rollout": (rollout, "light"),
+        "session": (session, "light"),
+        "evil": (page_of(evil(), EVIL), "light"),
+        "nothing": (page_of([]), "light"),
+        "dark": (forbidden, "dark"),
+        "light": (forbidden, "light"),
+    }
+    reports = opened(tmp_path, pages)
+    assert {name: report["wrong"] for name, report in reports.items() if report["wrong"]} == {}
+    a_rollout(reports["rollout"])
+    a_session(reports["session"])
+    what_a_body_says_does_not_run(reports["evil"])
+    assert reports["nothing"]["marks"] == 0
+    assert reports["dark"]["marks"] == reports["light"]["marks"] > 0
+    assert reports["dark"]["colour"] != reports["light"]["colour"] == reports["rollout"]["colour"]
+    assert (tmp_path / "picture.png").stat().st_size > 20_000
+
+
+def a_rollout(report: dict[str, Any]) -> None:
     assert report["lanes"] == ["Connection 1, requests: 13 happenings"]
     assert report["marks"] == report["rows"] == 13
     assert (report["unnamed"], report["stops"]) == (0, 1)
@@ -145,8 +195,7 @@ def test_a_rollout(tmp_path: Path) -> None:
     assert report["wide"] <= 0
 
 
-def test_a_session(tmp_path: Path) -> None:
-    report = report_of(tmp_path, happenings_of(FIXTURES / "exec/v5-stdin-cat.jsonl"))
+def a_session(report: dict[str, Any]) -> None:
     assert [lane.partition(":")[0] for lane in report["lanes"]] == [
         "Connection 1, requests",
         *(f"Connection 2, {name}" for name in ("requests", "stdin", "stdout", "error", "close", "control")),
@@ -154,25 +203,8 @@ def test_a_session(tmp_path: Path) -> None:
     assert report["charts"] == []
 
 
-def test_what_a_body_says_does_not_run(tmp_path: Path) -> None:
-    evil = Happening("recording", 0, 0.0, "client", {"file": EVIL, "client": EVIL, "server": EVIL, "note": EVIL})
-    facts = {"channel": 1, "name": "stdout", "size": len(EVIL), "data": EVIL.encode(), "text": False}
-    messages = [Happening("message", 1, t, "server", facts) for t in (1.0, 2.0)]
-    report = report_of(tmp_path, [evil, *messages], EVIL)
+def what_a_body_says_does_not_run(report: dict[str, Any]) -> None:
     assert report["marks"] == 2
     assert "\\x1b[2J\\x00" in report["entered"]
     assert "\\u202e" in report["entered"]
     assert report["hex"].startswith("000000  3c 2f 73 63 72 69 70 74 3e")
-
-
-def test_nothing_at_all(tmp_path: Path) -> None:
-    assert report_of(tmp_path, [])["marks"] == 0
-
-
-@pytest.mark.parametrize("scheme", [0, 1], ids=["dark", "light"])
-def test_it_is_drawn_in_dark_and_light(tmp_path: Path, scheme: int) -> None:
-    page, picture = tmp_path / "page.html", tmp_path / "page.png"
-    page.write_text(page_of(happenings_of(FIXTURES / "errors/forbidden.jsonl")), "utf-8")
-    done = chromium(page, f"--screenshot={picture}", f"--blink-settings=preferredColorScheme={scheme}")
-    assert "CONSOLE" not in done.stderr
-    assert picture.stat().st_size > 20_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -81,19 +82,32 @@ def test_each_line_is_there_at_once(tmp_path: Path) -> None:
         assert path.read_text().count("\n") == 2
 
 
-def test_a_full_disk_ends_the_recording_and_nothing_else() -> None:
+def test_a_full_disk_ends_the_recording_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    said: list[str] = []
+    recorder = Recorder(str(tmp_path / "r"), on_failure=said.append)
+    monkeypatch.setattr(os, "write", full)
+    recorder.piece(1, 0.0, "client", b"a")
+    recorder.piece(1, 0.0, "client", b"a")
+    assert said == [f"recording {tmp_path / 'r'}: no space left on device"]
+
+
+def test_a_disk_that_is_full_from_the_start() -> None:
     if not os.path.exists("/dev/full"):  # noqa: PTH110
         pytest.skip("no /dev/full")
     said: list[str] = []
-    recorder = Recorder("/dev/full", on_failure=said.append)
-    recorder.piece(1, 0.0, "client", b"a")
-    recorder.piece(1, 0.0, "client", b"a")
-    assert said == ["recording /dev/full: no space left on device"]
+    with pytest.raises(RecordingError, match="recording /dev/full: no space left on device"):
+        Recorder("/dev/full", on_failure=said.append)
+    assert said == []
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="no such file or directory"):
+    with pytest.raises(RecordingError, match=f"open {tmp_path}/no/r.jsonl: there is no folder {tmp_path}/no$"):
         Recorder(str(tmp_path / "no" / "r.jsonl"))
+    with pytest.raises(RecordingError, match=f"open {tmp_path}/no/: there is no folder {tmp_path}/no$"):
+        Recorder(f"{tmp_path}/no/")
 
 
 def test_several_threads_write_whole_lines(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from rawkube.errors import RecordingError
 from rawkube.observe.recording import Description, Piece, Recording
 from tests.observe.made import RECORDINGS
 from tests.support.examples import some
+from tests.support.rows import looped
 
 HEAD = b'{"format": "rawkube-wire/1", "server": "v1.36.2", "client": "c", "note": "n"}\n'
 PIECE = b'{"conn": 1, "t": 0.5, "from": "client", "text": "GET / HTTP/1.1\\r\\n"}\n'
@@ -41,7 +42,7 @@ def test_description_and_pieces(tmp_path: Path) -> None:
         assert not recording.cut
 
 
-@pytest.mark.parametrize("file", some("reading", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
+@looped("file", some("reading", RECORDINGS), ids=lambda f: f"{f.parent.name}/{f.stem}")
 def test_real_recordings_are_read_whole(file: Path) -> None:
     with Recording(file) as recording:
         pieces = list(recording)

@@ -4,6 +4,7 @@ import pytest
 
 from rawkube.observe import accept
 from rawkube.observe.selectors import fields_match, knows_fields, parse_fields, pinned_name
+from tests.support.rows import looped
 
 FIELDS = {
     "": True,
@@ -19,7 +20,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("selector", "matches"), FIELDS.items())
+@looped(("selector", "matches"), FIELDS.items())
 def test_field_selectors(selector: str, matches: bool) -> None:
     spec = {"hostNetwork": True, "text": "a,b=c\\"}
     obj = {"metadata": {"name": "web", "namespace": "demo"}, "spec": spec}
@@ -32,7 +33,7 @@ def test_no_field_selector(selector: str) -> None:
         parse_fields(selector)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("selector", "resource", "known"),
     [
         ("metadata.name=a,metadata.namespace!=b", "deployments", True),
@@ -58,7 +59,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 LAST = accept.LAST_RESORT
 
 
-@pytest.mark.parametrize(
+@looped(
     ("accepted", "content_type", "table", "rank"),
     [
         ("", "application/json", False, 0),
@@ -85,7 +86,7 @@ def test_accept(accepted: str, content_type: str, table: bool, rank: int | None)
     assert accept.rank(accepted, content_type, table=table) == rank
 
 
-@pytest.mark.parametrize(
+@looped(
     ("accepted", "taken"),
     [
         ("gzip", True),

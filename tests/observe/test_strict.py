@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from rawkube.observe.derive import decoded
 from rawkube.observe.match import DERIVED, DISCOVERY, MISSING, RECORDED, Matcher, Reply
 from rawkube.observe.strict import StrictMatcher
 from tests.observe.made import DEPLOYMENTS, JSON, Script, answer, chunk, deployment, event, listing, start
+from tests.support.rows import looped
 
 ACCEPT = (("Accept", JSON),)
 
@@ -67,7 +66,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("target", SAME)
+@looped("target", SAME)
 def test_the_same_request(target: str) -> None:
     recorded = Script().watch(RECORDED_TARGET, (0, start()), (0, chunk("x"))).exchanges()
     assert (StrictMatcher(recorded).reply("GET", target, ACCEPT).how == RECORDED) is SAME[target]

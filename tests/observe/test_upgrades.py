@@ -22,6 +22,7 @@ from tests.observe.made import (
     switching,
     upgrade,
 )
+from tests.support.rows import looped
 
 V4 = "v4.channel.k8s.io"
 OTHER_KEY, OTHER_ACCEPT = "AAAAAAAAAAAAAAAAAAAAAA==", "ICX+Yqv66kxgM0FcWaLWlFLwTAI="
@@ -83,7 +84,7 @@ SUBPROTOCOLS = [
 ]
 
 
-@pytest.mark.parametrize(("offered", "chosen", "offers", "matches"), SUBPROTOCOLS)
+@looped(("offered", "chosen", "offers", "matches"), SUBPROTOCOLS)
 def test_subprotocols(offered: str, chosen: str, offers: str, matches: bool) -> None:
     told = ask(recorded((upgrade(offered=offered), switching(chosen))), upgrade(offered=offers))
     if matches:
@@ -132,7 +133,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "same"), SAME)
+@looped(("one", "other", "same"), SAME)
 def test_what_makes_a_session_the_same(one: str, other: str, same: bool) -> None:
     assert same_session(f"{PATH}?{one}", f"{PATH}?{other}") is same
     told = ask(recorded((upgrade(f"{PATH}?{one}"), switching())), upgrade(f"{PATH}?{other}"))

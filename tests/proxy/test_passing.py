@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from rawkube.observe import proxy_passage
 from rawkube.wire.tap import Event
 from tests.proxy.rig import TOKEN, ask, connect, proxied, read_until, rest
 from tests.support.server import Peer, PeerGone, ScriptedServer, SeenRequest
@@ -445,7 +446,8 @@ def test_a_tunnel_whose_server_does_not_read_waits() -> None:
         assert read_until(sock, b"all") == b"all"
 
 
-def test_a_client_that_goes_ends_its_tunnel_inside_tls() -> None:
+def test_a_client_that_goes_ends_its_tunnel_inside_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy_passage, "_HALF_CLOSED_TLS", 0.2)
     gone = threading.Event()
 
     def handler(peer: Peer) -> None:

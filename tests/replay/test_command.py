@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+import http.client
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -15,10 +15,27 @@ import pytest
 from rawkube.cli.replay import environment, own_program, parse_speed, replay_command
 from rawkube.errors import RecordingError, UsageError
 from tests.observe.made import DEPLOYMENTS, Script, answer, listing, written
+from tests.support.streams import Caught, run_with_streams
 
 ROOT = Path(__file__).parents[2]
 
+# Starts three times as fast as a program with json and urllib.
 ASK = """
+import os, socket, sys
+host, _, port = open(os.environ["KUBECONFIG"]).read().split('"http://')[1].split('"')[0].partition(":")
+def ask(path=sys.argv[1]):
+    with socket.create_connection((host, int(port)), 10) as sock:
+        sock.sendall(f"GET {path} HTTP/1.1\\r\\nHost: {host}\\r\\nConnection: close\\r\\n\\r\\n".encode())
+        data = b""
+        while more := sock.recv(4096):
+            data += more
+    head, _, body = data.decode().partition("\\r\\n\\r\\n")
+    status = head.split()[1]
+    sys.stdout.write(body if status == "200" else status)
+    return status
+"""
+ASK_ONCE = f"{ASK}\nraise SystemExit(ask() != '200')"
+WITH_PROXIES = """
 import json, os, sys, urllib.request
 config = json.load(open(os.environ["KUBECONFIG"]))
 url = config["clusters"][0]["cluster"]["server"] + sys.argv[1]
@@ -33,11 +50,11 @@ def recording(tmp_path: Path) -> str:
 
 
 def python(code: str, *args: str) -> list[str]:
-    return [sys.executable, "-c", textwrap.dedent(code), *args]
+    return [sys.executable, "-S", "-c", textwrap.dedent(code), *args]
 
 
 def test_a_program_asks_the_recording(recording: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert replay_command(recording, None, python(ASK, "/a")) == 0
+    assert replay_command(recording, None, python(ASK_ONCE, "/a")) == 0
     assert capfd.readouterr() == ("hello", "")
 
 
@@ -47,7 +64,7 @@ def test_proxies_are_not_asked(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("no_proxy", "example.com")
-    assert replay_command(recording, None, python(ASK, "/a")) == 0
+    assert replay_command(recording, None, python(WITH_PROXIES, "/a")) == 0
     assert capfd.readouterr() == ("hello", "")
 
 
@@ -132,20 +149,18 @@ def test_no_speed(text: str) -> None:
         parse_speed(text)
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rawkube", "replay", *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+def run(*words: str) -> Caught:
+    return run_with_streams("replay", "--speed=max", *words)
 
 
 def test_strict(recording: str) -> None:
     """Another order, and more than is recorded: a line each, and exit code 1 whatever the command's is."""
-    asked = python(ASK, "/a")
-    done = run(recording, "--strict", "--", *asked)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "hello", "")
-    twice = f"{ASK}\nimport urllib.error\ntry: urllib.request.urlopen(url)\nexcept urllib.error.HTTPError as e: print(e.code)"
-    done = run(recording, "--strict", "--", *python(twice, "/a"))
-    assert (done.returncode, done.stdout, done.stderr) == (1, "hello400\n", "error: not recorded: GET /a\n")
-    assert run(recording, "--", *python(twice, "/a")).returncode == 0
+    done = run(recording, "--strict", "--", *python(ASK_ONCE, "/a"))
+    assert (done.code, done.stdout, done.stderr) == (0, b"hello", "")
+    twice = python(f"{ASK}\nask(); ask('/')", "/a")
+    done = run(recording, "--strict", "--", *twice)
+    assert (done.code, done.stdout, done.stderr) == (1, b"hello400", "error: not recorded: GET /\n")
+    assert run(recording, "--", *twice).code == 0
 
 
 def test_strict_without_a_command(recording: str) -> None:
@@ -153,7 +168,7 @@ def test_strict_without_a_command(recording: str) -> None:
     with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         config = first_line(process).removeprefix("export KUBECONFIG=")
         env = {**os.environ, "KUBECONFIG": config}
-        assert subprocess.run(python(ASK, "/none"), env=env, capture_output=True, timeout=20).returncode == 1
+        assert subprocess.run(python(ASK_ONCE, "/none"), env=env, capture_output=True, timeout=20).returncode == 1
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (1, "error: not recorded: GET /none\n")
@@ -161,9 +176,8 @@ def test_strict_without_a_command(recording: str) -> None:
 
 def test_faults_are_told_at_the_end(recording: str) -> None:
     faults = ["--fault=after=0:status=503", "--fault", "after=9:close,match=/b"]
-    code = f"import urllib.error\ntry:\n{textwrap.indent(ASK, ' ')}\nexcept urllib.error.HTTPError as e: print(e.code)"
-    done = run(recording, *faults, "--", *python(code, "/a"))
-    assert (done.returncode, done.stdout) == (0, "503\n")
+    done = run(recording, *faults, "--", *python(f"{ASK}\nask()", "/a"))
+    assert (done.code, done.stdout) == (0, b"503")
     assert done.stderr.splitlines() == [
         "fault after=0:status=503: struck in GET /a",
         "fault after=9:close,match=/b: did not strike, after 0 pieces",
@@ -172,7 +186,7 @@ def test_faults_are_told_at_the_end(recording: str) -> None:
 
 def test_a_fault_that_is_none(recording: str) -> None:
     done = run(recording, "--fault=after=x:close", "--", "true")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.code, done.stdout) == (1, b"")
     assert done.stderr.splitlines()[0] == (
         'error: invalid argument "after=x:close" for "--fault" flag: after needs a whole number, 0 or more'
     )
@@ -181,20 +195,21 @@ def test_a_fault_that_is_none(recording: str) -> None:
 def test_loop(tmp_path: Path) -> None:
     script = Script().ask("/a", answer("1")).ask("/a", answer("2"))
     file = str(written(tmp_path / "a.jsonl", script.pieces))
-    five = f"{ASK}\nfor _ in range(4): sys.stdout.write(urllib.request.urlopen(url).read().decode())"
-    assert run(file, "--", *python(five, "/a")).stdout == "12222"
-    assert run(file, "--loop", "--", *python(five, "/a")).stdout == "12121"
+    five = f"{ASK}\nfor _ in range(5): ask()"
+    assert run(file, "--", *python(five, "/a")).stdout == b"12222"
+    assert run(file, "--loop", "--", *python(five, "/a")).stdout == b"12121"
 
 
 def test_rollouts_one_after_the_other_with_loop_and_tls() -> None:
     """Each begins at the beginning."""
     file = str(ROOT / "fixtures" / "rollout-listwatch" / "deployment-update.jsonl")
-    once = f"{shlex.quote(sys.executable)} -m rawkube rollout status deployment/web"
-    done = run(file, "--loop", "--tls", "--speed=max", "--", "sh", "-c", f"{once}; {once}; {once}")
+    once = "main(['rollout', 'status', 'deployment/web'])"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from rawkube.cli.main import main; {once}; {once}"
+    done = run(file, "--loop", "--tls", "--", sys.executable, "-c", code)
     lines = done.stdout.splitlines()
-    third = len(lines) // 3
-    assert (done.returncode, done.stderr, third > 2) == (0, "", True)
-    assert lines == lines[:third] * 3
+    half = len(lines) // 2
+    assert (done.code, done.stderr, half > 2) == (0, "", True)
+    assert lines == lines[:half] * 2
 
 
 RUN = """
@@ -237,37 +252,35 @@ sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("group", [False, True], ids=["process", "group"])
-def test_signals_go_to_the_child_and_the_parent_cleans_up(recording: str, number: signal.Signals, group: bool) -> None:
-    process = started(recording, python(WAIT))
-    config = Path(first_line(process))
-    assert config.exists()
-    (os.killpg if group else os.kill)(process.pid, number)
-    told = rest(process).split()
-    assert process.returncode == 3
-    assert told[0] == number.name.removeprefix("SIG")
-    assert number != signal.SIGINT or told == ["INT"]
-    assert not config.parent.exists()
+def test_signals_go_to_the_child_and_the_parent_cleans_up(recording: str) -> None:
+    """All of them at once: each waits a moment for a second signal that must not come."""
+    ways = [(number, kill) for number in (signal.SIGINT, signal.SIGTERM) for kill in (os.kill, os.killpg)]
+    processes = [started(recording, python(WAIT)) for _ in ways]
+    for (number, kill), process in zip(ways, processes, strict=True):
+        config = Path(first_line(process))
+        assert config.exists()
+        kill(process.pid, number)
+        told = rest(process).split()
+        assert process.returncode == 3
+        assert told[0] == number.name.removeprefix("SIG")
+        assert number != signal.SIGINT or told == ["INT"]
+        assert not config.parent.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_without_a_command_it_serves_until_told_to_stop(recording: str, number: signal.Signals) -> None:
-    process = started(recording, None)
-    line = first_line(process)
-    assert line.startswith("export KUBECONFIG=")
-    config = Path(line.removeprefix("export KUBECONFIG="))
-    asked = subprocess.run(
-        python(ASK, "/a"),
-        env={**os.environ, "KUBECONFIG": str(config)},
-        capture_output=True,
-        timeout=20,
-        check=True,
-    )
-    assert asked.stdout == b"hello"
-    process.send_signal(number)
-    assert (rest(process), process.returncode) == ("", 0)
-    assert not config.parent.exists()
+def test_without_a_command_it_serves_until_told_to_stop(recording: str) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = started(recording, None)
+        line = first_line(process)
+        assert line.startswith("export KUBECONFIG=")
+        config = Path(line.removeprefix("export KUBECONFIG="))
+        address = json.loads(config.read_text())["clusters"][0]["cluster"]["server"].removeprefix("http://")
+        asking = http.client.HTTPConnection(address, timeout=20)
+        asking.request("GET", "/a")
+        assert asking.getresponse().read() == b"hello"
+        asking.close()
+        process.send_signal(number)
+        assert (rest(process), process.returncode) == ("", 0)
+        assert not config.parent.exists()
 
 
 def test_the_line_is_for_a_shell(recording: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +297,9 @@ def test_the_line_is_for_a_shell(recording: str, tmp_path: Path, monkeypatch: py
 def test_it_starts_fast() -> None:
     code = "import sys, rawkube.cli.replay, rawkube.observe.replay; print(*sorted(sys.modules))"
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    loaded = subprocess.run(python(code), env=env, capture_output=True, text=True, check=True).stdout.split()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not {"httpx", "asyncio", "argparse", "logging", "tempfile"} & set(loaded)
     began = time.monotonic()
     assert replay_command(str(ROOT / "fixtures/rollout/deployment-update.jsonl"), None, ["true"]) == 0

@@ -21,7 +21,7 @@ import pytest
 from rawkube.cli.replay import environment
 from rawkube.observe.replay import Replay
 from tests.observe.made import FIXTURES
-from tests.support.examples import chosen
+from tests.support.examples import some
 
 KUBECTL = shutil.which("kubectl", path=str(Path(sys.executable).parent)) or shutil.which("kubectl")
 EXPECTED = sorted(FIXTURES.glob("rollout*/*.expected.json"))
@@ -80,10 +80,11 @@ def wrong(expected: list[Path], found: list[tuple[dict[str, Any], list[str]]]) -
     return differing
 
 
-def together(expected: list[Path], streaming: bool, *, strict: bool = False, tls: bool = False) -> dict[str, object]:
+def together(
+    expected: list[Path], streaming: bool, *, one_in: int = 10, strict: bool = False, tls: bool = False
+) -> dict[str, object]:
     """Run the part that is tried, some at once, since some wait for their --timeout; what differs."""
-    expected = [path for path in expected if chosen(f"{path.parent.name}/{path.name}", 5)]
-    assert expected
+    expected = list(some(f"{streaming} {strict} {tls}", expected, one_in))
     with ThreadPoolExecutor(6) as pool:
         return wrong(expected, list(pool.map(lambda path: run(path, streaming, strict=strict, tls=tls), expected)))
 
@@ -103,7 +104,7 @@ OWN_WAY = [*ALIKE, *(e for e in QUICK if e.parent.name == "rollout")]
 def test_kubectl_verbs_say_what_they_said() -> None:
     """rollout history, undo, restart, pause, resume: the warnings of the server, the exit code, too."""
     assert len(ALIKE) == 13
-    assert together(ALIKE, True) == {}
+    assert together(ALIKE, True, one_in=6) == {}
 
 
 def test_a_table_with_the_discovery_of_its_server(tmp_path: Path) -> None:
@@ -119,9 +120,9 @@ def test_strictly_kubectl_asks_what_it_asked_in_its_order() -> None:
 
 
 def test_list_and_watch_strictly_and_inside_tls() -> None:
-    some = [e for e in QUICK if e.parent.name == "rollout-listwatch"]
-    assert len(some) > 15
-    assert together(some, False, strict=True, tls=True) == {}
+    asked = [e for e in QUICK if e.parent.name == "rollout-listwatch"]
+    assert len(asked) > 15
+    assert together(asked, False, strict=True, tls=True) == {}
 
 
 def test_every_recording_of_a_command_is_played_or_named() -> None:

@@ -10,8 +10,6 @@ import http.client
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -21,7 +19,6 @@ from typing import Any
 
 import pytest
 
-from rawkube.cli.replay import environment
 from rawkube.observe.derive import decoded
 from rawkube.observe.exchanges import Exchange, read_exchanges
 from rawkube.observe.record import Recorder
@@ -30,8 +27,8 @@ from rawkube.observe.replay import Replay, load
 from rawkube.wire.transcript import Transcript
 from tests.observe.made import FIXTURES, Script, answer, chunk, piece, start, switching, upgrade
 from tests.replay.test_recorded_exec import messages
+from tests.support.here import Ran, own_streams, run_here
 
-ROOT = Path(__file__).parents[2]
 SECRET = "/api/v1/namespaces/demo/secrets/key"
 MARKER = "cGxhbnRlZC1tYXJrZXI="
 
@@ -119,11 +116,14 @@ def recorded(of: str | os.PathLike[str] | Sequence[Exchange], file: Path, comman
         with Relay(server, file) as relay:
             config = Path(server.kubeconfig)
             config.write_text(config.read_text().replace(server.url, f"http://127.0.0.1:{relay.port}"))
-            env = environment(os.environ, server.kubeconfig, server.folder)
-            full = [sys.executable, "-m", "rawkube", *command]
-            done = subprocess.run(full, cwd=ROOT, env=env, input=stdin, capture_output=True, timeout=60, check=False)
+            done = ran(server, command, stdin)
         assert server.unmatched == []
-    return done.stdout, done.stderr, done.returncode
+    return done.data, done.stderr, done.code
+
+
+def ran(server: Replay, command: Sequence[str], stdin: bytes) -> Ran:
+    with own_streams():
+        return run_here(*command, config=server.kubeconfig, stdin=stdin)
 
 
 def conversation(file: Path) -> list[object]:
@@ -166,9 +166,7 @@ def test_recorded_replayed_and_recorded_again(name: str, tmp_path: Path) -> None
     assert recorded(once, again, command, stdin) == first
     assert conversation(again) == conversation(once) != []
     with Replay(once, strict=True) as server:
-        env = environment(os.environ, server.kubeconfig, server.folder)
-        full = [sys.executable, "-m", "rawkube", *command]
-        subprocess.run(full, cwd=ROOT, env=env, input=stdin, capture_output=True, timeout=60, check=False)
+        ran(server, command, stdin)
         assert server.refused() == []
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import gzip
 import http.client
 import json
@@ -443,6 +444,7 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="open files cannot be counted")
 def test_nothing_is_left_open() -> None:
+    gc.collect()
     before, threads = len(list(DESCRIPTORS.iterdir())), threading.active_count()
     for _ in range(3):
         with Replay(Script().ask("/a", answer("a")).exchanges()) as server:

@@ -30,7 +30,7 @@ COMMANDS: tuple[Command, ...] = (
                 "",
                 "array",
                 (),
-                "Let the pages of this origin ask, besides those of this machine; repeatable.",
+                "Let the pages of this origin ask and read (CORS); those of this machine may ask; repeatable.",
                 "SCHEME://HOST[:PORT]",
             ),
         ),

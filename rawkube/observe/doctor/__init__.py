@@ -21,11 +21,14 @@ from rawkube.observe.doctor.probe import LIMITS, NOBODY, Limits, Probe
 from rawkube.wire.connect import literal
 
 CHECKS = (
-    *("configuration", "proxy", "credentials", "name", "tcp", "tunnel", "tls", "server", "latency", "clock"),
+    *("configuration", "proxy", "credentials", "name", "tcp", "tunnel", "tls", "chain", "server", "latency", "clock"),
     *("identity", "discovery", "rollout rights", "exec rights", "upgrade", "exec way", "watch", "bookmarks"),
     *("exec", "idle watch", "idle websocket"),
 )
-"""Every check, in order. `tunnel`: with a proxy; `tls`: with https; `exec`: with a pod; the last two: with `idle`."""
+"""Every check, in order.
+
+`tunnel`: with a proxy; `tls`, `chain`: with https; `exec`: with a pod; the last two: with `idle`.
+"""
 
 _SAMPLES = 3
 _ROLLOUT = [(verb, f"{plural}.apps") for plural in ("deployments", "daemonsets", "statefulsets")
@@ -89,6 +92,8 @@ class Doctor:
         yield credential
         reached = self._probe.reach()
         yield from way.connection(reached)
+        if reached.tls:
+            yield self._probe.chain(reached)
         broken = reached.failed or (credential.check if credential.result == FAIL else "")
         if broken:
             yield from self._not_tried("server", broken)

@@ -17,11 +17,13 @@ from rawkube.api.discovery_documents import ACCEPT, is_aggregated
 from rawkube.api.paths import encode_query, resource_path
 from rawkube.api.watch import WatchDecoder
 from rawkube.errors import DeadlineExceeded, RawkubeError, TransportError
-from rawkube.observe.doctor.facts import Answer, Idle, Ran, Reached, Right, Watched
+from rawkube.observe.doctor import links
+from rawkube.observe.doctor.facts import Answer, Finding, Idle, Ran, Reached, Right, Watched
 from rawkube.observe.doctor.way import failed_step
 from rawkube.observe.messages import CLOSE, Frame, MessageReader
 from rawkube.wire.connect import literal
 from rawkube.wire.dial import Endpoint, Timeouts, dial
+from rawkube.wire.frames import encode_close
 from rawkube.wire.http import Request, Response
 from rawkube.wire.stream import Stream
 from rawkube.wire.tap import Event, Tap
@@ -31,6 +33,8 @@ NOBODY = "rawkube-doctor-asks"
 """The name of a pod that nobody has."""
 
 _BODY = 4 << 20
+_NORMAL = 1000  # a close because all is done (RFC 6455, section 7.4.1)
+_GOODBYE = 1.0  # seconds
 _REST = 3.0  # what is waited beyond the time that a watch was asked for
 _SELECTED = ("fieldSelector", f"metadata.name={NOBODY}")
 _STREAMED = (
@@ -96,6 +100,18 @@ class Probe:
             trust=self._trust(),
             now=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock())),
         )
+
+    def chain(self, reached: Reached) -> Finding:
+        """The certificates of a server with TLS."""
+        if not links.shows_certificates(reached):
+            return links.not_known(reached)
+        from rawkube.observe.doctor import chain
+
+        endpoint = self._client.pool.endpoint
+        timeouts = Timeouts(resolve=self._seconds, connect=self._seconds, tls=self._seconds)
+        start = time.monotonic()
+        finding = links.chain(chain.sent_by(endpoint, timeouts), chain.trusted_by(endpoint), reached)
+        return finding._replace(seconds=time.monotonic() - start)
 
     def _passed_on(self) -> Sequence[Callable[[Event], None]]:
         """Who else looks on."""
@@ -227,7 +243,10 @@ class Probe:
         headers = self._upgrade_headers(key, protocols)
         try:
             with self._send("GET", path, query, headers, b"", start + self._seconds) as response:
-                return _answer(response, time.monotonic() - start, at)
+                answer = _answer(response, time.monotonic() - start, at)
+                if answer.status == 101:
+                    _leave(response.upgraded()[0])
+                return answer
         except RawkubeError as error:
             return Answer(error=str(error), detail=error.detail, seconds=time.monotonic() - start)
 
@@ -276,16 +295,15 @@ class Probe:
         """A watch on which nothing happens."""
         query = [("watch", "true"), ("timeoutSeconds", str(int(seconds) + 30)), _SELECTED]
         headers = [("Accept", "application/json"), ("User-Agent", user_agent())]
+        asked = time.monotonic()
         try:
-            response = self._send(
-                "GET", self._deployments, query, headers, b"", time.monotonic() + self._seconds + seconds
-            )
+            response = self._send("GET", self._deployments, query, headers, b"", asked + self._seconds + seconds)
         except RawkubeError as error:
             return Idle(seconds, refused=f"no watch: {error}")
         with response:
             if response.status != 200:
                 return Idle(seconds, refused=f"no watch: {response.status} {response.reason}")
-            return _silence(response, seconds)
+            return _silence(response, seconds, time.monotonic() - asked)
 
     def idle_websocket(self, seconds: float) -> Idle:
         """A WebSocket on which nothing happens, pings aside that the server sends."""
@@ -302,7 +320,7 @@ class Probe:
         try:
             return _silent(stream, data, seconds)
         finally:
-            stream.close()
+            _leave(stream)
 
     def idle(self, seconds: float) -> dict[str, Idle]:
         """Both at the same time."""
@@ -320,6 +338,15 @@ class Probe:
         for name in ("idle watch", "idle websocket"):
             found.setdefault(name, Idle(seconds, refused="not known in time"))
         return found
+
+
+def _leave(stream: Stream) -> None:
+    """Close a WebSocket as its protocol has it; what the server still says is not waited for."""
+    try:
+        stream.send(encode_close(_NORMAL), timeout=_GOODBYE)
+    except TransportError:  # it has gone already
+        pass
+    stream.close()
 
 
 def _tunnel(endpoint: Endpoint) -> bool:
@@ -379,7 +406,8 @@ def _ends_initial_events(thing: Mapping[str, Any]) -> bool:
     return isinstance(notes, dict) and notes.get("k8s.io/initial-events-end") == "true"
 
 
-def _silence(response: Response, seconds: float) -> Idle:
+def _silence(response: Response, seconds: float, head: float) -> Idle:
+    """`head`: seconds until the head had come, which may have been held back until the end."""
     since = time.monotonic()
     response.set_silence(seconds)
     error = "the answer ended"
@@ -390,7 +418,10 @@ def _silence(response: Response, seconds: float) -> Idle:
         error = ""
     except RawkubeError as raised:
         error = str(raised)
-    return Idle(seconds, time.monotonic() - since, error)
+    silent = time.monotonic() - since
+    if error and head > silent:
+        silent, error = head, f"{error}; not even the head came before"
+    return Idle(seconds, silent, error)
 
 
 def _silent(stream: Stream, data: bytes, seconds: float) -> Idle:

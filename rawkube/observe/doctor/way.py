@@ -138,7 +138,7 @@ def _tls(reached: Reached) -> Finding:
     if not reached.trust:
         advice = "without insecure-skip-tls-verify, and with the cluster's CA, nobody can take the server's place"
         return Finding("tls", WARN, f"{seen}; not checked at all", advice, seconds)
-    left = _days(reached.now, str(found.get("not_after") or ""))
+    left = days_between(reached.now, str(found.get("not_after") or ""))
     if left is not None and left < SOON_DAYS:
         return Finding("tls", WARN, f"{seen}: {left} days", "renew the server's certificate", seconds)
     return Finding("tls", PASS, f"{seen}; checked against {reached.trust}", "", seconds)
@@ -148,7 +148,8 @@ def _quoted(text: object) -> str:
     return f'"{text or ""}"'
 
 
-def _days(now: str, until: str) -> int | None:
+def days_between(now: str, until: str) -> int | None:
+    """Whole days between two times (RFC 3339); None where one of them is none."""
     try:
         return (datetime.fromisoformat(until) - datetime.fromisoformat(now)).days
     except (ValueError, TypeError):
