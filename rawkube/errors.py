@@ -196,10 +196,16 @@ class ObjectDeleted(RawkubeError):
 
 
 class WaitTimeout(RawkubeError):
-    """`--timeout` passed before the rollout was done."""
+    """`--timeout` passed before the rollout was done. `answered`: whether the server has said anything at all."""
 
-    def __init__(self, text: str = "timed out waiting for the condition", *, detail: Iterable[str] = ()) -> None:
-        super().__init__(text, detail=detail)
+    def __init__(
+        self,
+        text: str = "timed out waiting for the condition",
+        *,
+        answered: bool = True,
+        detail: Iterable[str] = (),
+    ) -> None:
+        super().__init__(text, detail=[*detail, *(() if answered else ("the server has not answered",))])
 
 
 class RecordingError(RawkubeError):

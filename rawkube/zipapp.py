@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -131,9 +132,12 @@ def _licences(distribution: str, version: str) -> Files:
 def stripped(source: bytes) -> bytes:
     """The same program without comments and docstrings, each line where it was (for tracebacks)."""
     lines = source.split(b"\n")
-    nodes = list(ast.walk(ast.parse(source)))
+    marked = [row for row, line in enumerate(lines) if b"#" in line]
+    tree = ast.parse(source)
+    nodes = [tree, *_nodes(tree, marked)]
     inside = _texts(nodes)
-    for row, line in enumerate(lines):
+    for row in marked:
+        line = lines[row]
         at = line.find(b"#")
         while any(start <= at < end for start, end in inside.get(row, ())):
             at = line.find(b"#", at + 1)
@@ -145,6 +149,17 @@ def stripped(source: bytes) -> bytes:
                 if isinstance(statement, ast.Expr) and _is_text(statement.value):
                     _blank(lines, statement)
     return b"\n".join(lines)
+
+
+def _nodes(node: ast.AST, marked: Sequence[int]) -> Iterator[ast.AST]:
+    """All within a node, without expressions that have none of the marked rows."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.expr):
+            at = bisect_left(marked, inner.lineno - 1)
+            if at == len(marked) or marked[at] >= (inner.end_lineno or inner.lineno):
+                continue
+        yield inner
+        yield from _nodes(inner, marked)
 
 
 def _is_text(value: ast.AST) -> bool:

@@ -207,8 +207,6 @@ def _same_at_start(one: list[Value], other: list[Value]) -> int:
 
 def _key_of(before: list[Value], after: list[Value]) -> str:
     """By what the items of both lists are told apart; empty: by nothing."""
-    if not before and not after:
-        return ""
     return next((key for key in _KEYS if _tells_apart(key, before) and _tells_apart(key, after)), "")
 
 
@@ -320,9 +318,6 @@ class _Hidden:
         return isinstance(other, _Hidden) and same(self._value, other._value)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return REDACTED
 
 
 def _hide_secrets(state: Object | None) -> Object | None:

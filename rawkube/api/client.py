@@ -193,7 +193,7 @@ class ApiClient:
         that brings `Impersonate-User` gets none of the impersonation headers (client-go). Raises TransportError.
         """
         response = self._once(request, timeouts, deadline)
-        if response.status == 401 and self.credentials.refresh():
+        if response.status == 401 and self.credentials.refresh(within=self._left(deadline)):
             response.close()
             self._note_retry("401: the credentials were refreshed", 0.0, 1)
             response = self._once(request, timeouts, deadline)
@@ -211,11 +211,17 @@ class ApiClient:
             self._ca = trusted
             self.pool.close_idle("the CA file has changed")
         own = {name.lower() for name, _ in request.headers}
-        added = self.credentials.headers(now=self.clock(), authorized="authorization" in own)
+        added = self.credentials.headers(
+            now=self.clock(), authorized="authorization" in own, within=self._left(deadline)
+        )
         if own & {"authorization", "impersonate-user"}:
             added = [pair for pair in added if not _is_settled(pair[0].lower(), own)]
         headers = [*request.headers, *added]
         return self.pool.request(request._replace(headers=headers), timeouts=timeouts, deadline=deadline)
+
+    def _left(self, deadline: float | None) -> float | None:
+        """How many seconds there are until then."""
+        return None if deadline is None else max(0.0, deadline - self.clock())
 
     def _wait(self, why: str, seconds: float, attempt: int, deadline: float | None) -> None:
         self._note_retry(why, seconds, attempt)

@@ -78,6 +78,14 @@ class Crew(Generic[K, T]):
         while self._running and (found := self.get()) is not None:
             yield found
 
+    def values(self) -> Iterator[T]:
+        """What all sources give, until each has ended; what one of them raises is raised."""
+        for _, item in self.items():
+            if not isinstance(item, Ended):
+                yield item
+            elif item.error is not None:
+                raise item.error
+
     def put(self, key: K, item: T) -> None:
         """An item from aside, from any thread; raises Over when nobody reads any more."""
         self._put(key, item)
@@ -85,6 +93,11 @@ class Crew(Generic[K, T]):
     def sleep(self, seconds: float) -> None:
         """For a source that pauses: raises Over when nobody reads any more."""
         if self._over.wait(seconds):
+            raise Over
+
+    def check(self) -> None:
+        """For a source that waits for long: raises Over when nobody reads any more."""
+        if self._over.is_set():
             raise Over
 
     def stop(self) -> None:

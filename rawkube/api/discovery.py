@@ -29,7 +29,7 @@ from rawkube.api.discovery_documents import (
 from rawkube.api.resource import Resource
 from rawkube.api.status import Headers, status_error
 from rawkube.duration import format_duration
-from rawkube.errors import ConnectionLost, DeadlineExceeded, DecodeError, RawkubeError, StatusError
+from rawkube.errors import ConnectionLost, DeadlineExceeded, DecodeError, RawkubeError, StatusError, WaitTimeout
 from rawkube.wire.http import Response
 
 _T = TypeVar("_T")
@@ -60,11 +60,13 @@ class Discovery:
 
     `group_seconds`: how long one legacy document may take. `grace`: how long glance() waits for the slow ones.
     `window`: for so many seconds what was fetched counts as fresh, and a miss is a miss. For any number of threads.
+    `deadline`, a time of the client's clock, may be set at any time: nobody waits longer, but WaitTimeout is raised.
     """
 
     def __init__(
         self, client: ApiClient, *, group_seconds: float = 5.0, grace: float = 0.5, window: float = 1.0
     ) -> None:
+        self.deadline: float | None = None
         self._client = client
         self._group_seconds = group_seconds
         self._grace = grace
@@ -85,11 +87,24 @@ class Discovery:
 
     def _seen(self, seconds: float | None) -> Catalogue:
         walk = self._started()
-        found = walk.catalogue(seconds)
+        found = walk.catalogue(self._within(seconds))
+        if found.waiting:
+            self._check_deadline()
         with self._lock:
             if self._complete is not walk and not found.waiting:
                 self._complete, self._fetched = walk, self._client.clock()
         return found
+
+    def _within(self, seconds: float | None) -> float | None:
+        """So many seconds (None: any number), but not beyond the deadline."""
+        if self.deadline is None:
+            return seconds
+        left = max(0.0, self.deadline - self._client.clock())
+        return left if seconds is None else min(left, seconds)
+
+    def _check_deadline(self, why: Iterable[str] = ()) -> None:
+        if self._within(None) == 0.0:
+            raise WaitTimeout(answered=False, detail=why) from None
 
     def refresh(self) -> Catalogue:
         """Ask again. Documents that have not changed are not sent again (ETag); a failure leaves what was known."""
@@ -121,12 +136,17 @@ class Discovery:
 
     def _root(self, path: str) -> Root:
         deadline = self._client.clock() + _SECONDS
+        deadline = deadline if self.deadline is None else min(deadline, self.deadline)
         try:
-            return self._fetch(path, ACCEPT, deadline, read_root)
-        except StatusError as error:
-            if error.code != 406:
-                raise
-        return self._fetch(path, LEGACY, deadline, read_root)
+            try:
+                return self._fetch(path, ACCEPT, deadline, read_root)
+            except StatusError as error:
+                if error.code != 406:
+                    raise
+            return self._fetch(path, LEGACY, deadline, read_root)
+        except DeadlineExceeded as error:
+            self._check_deadline(error.detail)
+            raise
 
     def _resources(self, group: str, version: str) -> tuple[Resource, ...]:
         """The legacy document of one version. Raises RawkubeError with what is to be said of a failure."""

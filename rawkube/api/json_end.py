@@ -68,7 +68,7 @@ class ValueScanner:
             if escaped and escaped[0] < 0x20:
                 raise self._not_json(start + 2)
             return bool(escaped)
-        elif buffer[start] < 0x20:
+        else:
             raise self._not_json(start + 1)  # a control character: the string was cut
         return True
 

@@ -27,10 +27,7 @@ class JSONPath:
     def __init__(self, text: str) -> None:
         self.text = text
         parser = _Parser(_bare(text))
-        try:
-            self._steps = parser.steps()
-        except RecursionError:
-            raise JSONPathError("filters are nested too deeply") from None
+        self._steps = parser.steps()
         self._ranges = parser.ranges
 
     def find(self, item: Value) -> Values:

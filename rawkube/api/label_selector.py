@@ -18,7 +18,7 @@ _SPACE = frozenset(" \t\r\n")
 _MARKS = ("!", "=", "==", "!=", "(", ")", ",", ">", "<")
 _WORDS = ("in", "notin")
 _OPERATORS = {"in": "in", "notin": "notin", "=": "in", "==": "in", "!=": "notin", ">": ">", "<": "<"}
-_WORD, _END, _BAD = "a word", "the end", "no token"
+_WORD, _END = "a word", "the end"
 
 
 class Requirement(NamedTuple):
@@ -67,17 +67,11 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _mark(text: str, at: int) -> tuple[_Token, int]:
-    """The longest run of symbols that is a token, and where it ends."""
-    end, known = at, ""
-    while end < len(text) and text[end] in _SYMBOLS:
-        if text[at : end + 1] in _MARKS:
-            known = text[at : end + 1]
-        elif known:
-            break
+    """The longest token that begins with the symbol at `at`, and where it ends."""
+    end = at + 1
+    while text[at : end + 1] in _MARKS and end < len(text):
         end += 1
-    if not known:  # not reached by the symbols there are: each is a token by itself
-        return _Token(_BAD, f"error expected: keyword found '{text[at:end]}'"), end
-    return _Token(known, known), end
+    return _Token(text[at:end], text[at:end]), end
 
 
 def _word(text: str, at: int) -> tuple[_Token, int]:
@@ -178,8 +172,7 @@ class _Parser:
         if first.kind not in (_WORD, ","):
             raise SelectorError(f"found '{first.text}', expected: ',', ')' or identifier")
         values = self._listed()
-        if self._take().kind != ")":
-            raise SelectorError(f"found '{first.text}', expected: ')'")
+        self._take()  # the closing parenthesis
         return values
 
     def _listed(self) -> set[str]:

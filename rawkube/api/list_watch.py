@@ -203,7 +203,7 @@ class ListWatch:
         if (watching := self._watching) is not None:
             watching.response.interrupt()
 
-    def steps(self) -> Iterator[Listed | Changed]:
+    def steps(self) -> Generator[Listed | Changed, None, None]:
         """What there is, then what changes, for ever. Raises what the module says is final, and WaitTimeout."""
         version: str | None = None
         while not self._over:
@@ -244,9 +244,10 @@ class ListWatch:
             self._sleep(delay)
         self._check_deadline()
 
-    def _check_deadline(self) -> None:
+    def _check_deadline(self, error: RawkubeError | None = None) -> None:
         if self.deadline is not None and self._client.clock() >= self.deadline:
-            raise WaitTimeout
+            why = error.detail if error is not None and not self._listed_once else ()
+            raise WaitTimeout(answered=self._listed_once, detail=why)
 
     # LIST.
 
@@ -255,7 +256,7 @@ class ListWatch:
             try:
                 listing = self._list_or_get()
             except (StatusError, TransportError, DecodeError) as error:
-                self._check_deadline()
+                self._check_deadline(error)
                 if not self._listed_once or not _may_pass(error):
                     raise
                 self._outage_begins(error)

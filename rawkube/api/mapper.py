@@ -53,7 +53,8 @@ class Mapper:
     """What the words of one command line mean on one server.
 
     `on_warning` is told of words that mean several resources, in kubectl's words. `table`: whether the built-in table
-    is asked first. `discovery`: the server's resources, if somebody has them already.
+    is asked first. `discovery`: the server's resources, if somebody has them already. `deadline`, a time of the
+    client's clock, may be set at any time: who has to wait for the server longer gets a WaitTimeout.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Mapper:
         table: bool = True,
         discovery: Discovery | None = None,
     ) -> None:
+        self.deadline: float | None = None
         self._client = client
         self._on_warning = on_warning
         self._table = table
@@ -77,6 +79,7 @@ class Mapper:
             from rawkube.api.discovery import Discovery
 
             self._discovery = Discovery(self._client)
+        self._discovery.deadline = self.deadline
         return self._discovery
 
     def resource(self, word: str) -> Resource:

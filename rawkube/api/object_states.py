@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Listed, ListWatch, Selection
@@ -18,6 +18,7 @@ class ObjectStates:
 
     Where another object takes the place of one, there is nothing in between, whatever was missed. `deadline`: a time of
     the client's clock, at which reading raises WaitTimeout; `sleep` pauses. `on_note` is told lines for a person.
+    `uids`: of those that were there before.
     """
 
     def __init__(
@@ -30,9 +31,10 @@ class ObjectStates:
         deadline: float | None = None,
         on_note: Callable[[str], None] = lambda text: None,
         sleep: Callable[[float], None] | None = None,
+        uids: Mapping[str, str] | None = None,
     ) -> None:
         self._names = dict.fromkeys(names)
-        self._uids: dict[str, str] = {}
+        self._uids = dict(uids or {})
         only = next(iter(self._names)) if len(self._names) == 1 else ""
         self._loop = ListWatch(client, Selection(resource, namespace, only), on_note=on_note, sleep=sleep)
         self._loop.deadline = deadline

@@ -28,7 +28,16 @@ def _finite(text: str) -> float:
     return number
 
 
-_decode = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite).decode
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
+
+
+def _decode(text: str) -> Any:  # noqa: ANN401 - what JSON can hold
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        from rawkube.api import deep
+
+        return deep.decode(text, _DECODER)
 
 
 def decode_object(body: bytes, content_type: str) -> Object:

@@ -278,9 +278,21 @@ def _whole_values(text: str) -> list[Any] | None:
         while (end := _skip_space(text, end)) < len(text):
             value, end = _raw_decode(text, end)
             values.append(value)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return _deep_value(text)
+    except ValueError:
         return None
     return values
+
+
+def _deep_value(text: str) -> list[Any] | None:
+    """As _one_value(), of one that is nested more deeply than Python goes."""
+    from rawkube.api import deep
+
+    try:
+        return [deep.decode(text, _DECODER)]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _skip_space(text: str, start: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from rawkube._typing import TYPE_CHECKING, Any
 from rawkube.api.discovery import Catalogue, Discovery
 from rawkube.api.discovery_documents import is_stale
 from rawkube.api.mapping import Names
+from rawkube.cli.columns import columns
 from rawkube.cli.command import PROGRAM
 from rawkube.errors import RawkubeError, UsageError
 from rawkube.gotext import go_quote, one_line
@@ -89,30 +90,21 @@ def _text(resources: Sequence[Resource], parsed: Parsed) -> str:
         from rawkube.cli.printers import to_yaml
 
         return to_yaml(_object(resources))
-    columns = _COLUMNS + _WIDE if form == "wide" else _COLUMNS
-    rows = [] if parsed.values["no-headers"] else [columns]
-    return table([*rows, *(_row(one)[: len(columns)] for one in resources)])
+    titles = _COLUMNS + _WIDE if form == "wide" else _COLUMNS
+    rows = [] if parsed.values["no-headers"] else [titles]
+    return "".join(f"{line}\n" for line in columns([*rows, *(_row(one)[: len(titles)] for one in resources)]))
 
 
 def _row(one: Resource) -> tuple[str, ...]:
     return (
-        one_line(one.plural),
-        one_line(",".join(one.short_names)),
-        one_line(one.group_version),
+        one.plural,
+        ",".join(one.short_names),
+        one.group_version,
         "true" if one.namespaced else "false",
-        one_line(one.kind),
-        one_line(",".join(one.verbs)),
-        one_line(",".join(one.categories)),
+        one.kind,
+        ",".join(one.verbs),
+        ",".join(one.categories),
     )
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as Go's text/tabwriter aligns them for kubectl: cells at least 6 wide, 3 apart, the last one as it is."""
-    widths = [max(6, *(len(cell) + 3 for cell in column)) for column in zip(*rows, strict=True)]
-    lines: Iterable[str] = (
-        "".join(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)) + row[-1] for row in rows
-    )
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _object(resources: Sequence[Resource]) -> dict[str, Any]:

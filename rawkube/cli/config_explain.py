@@ -12,7 +12,7 @@ from rawkube.cli.columns import columns
 from rawkube.cli.connection import overrides
 from rawkube.cli.flags import Parsed
 from rawkube.cli.output import Output
-from rawkube.errors import UsageError
+from rawkube.errors import ConfigError, UsageError
 from rawkube.gotext import go_quote
 from rawkube.kubeconfig import Found, access_from, kuberc, server_url
 from rawkube.kubeconfig.access import Access, AuthProvider, ExecConfig, Origin, Overrides
@@ -37,7 +37,14 @@ def explain(parsed: Parsed, out: Output) -> int:
     if form not in ("", "text", "json"):
         raise UsageError(f'--output must be "text" or "json", not {go_quote(form)}')
     flags = overrides(parsed)
-    found = access_from(parsed.values["kubeconfig"], flags, environ=os.environ)
+    try:
+        found = access_from(parsed.values["kubeconfig"], flags, environ=os.environ)
+    except ConfigError as error:
+        from rawkube.kubeconfig.problems import all_problems
+
+        every = all_problems(parsed.values["kubeconfig"], flags, environ=os.environ)
+        error.detail = tuple(line for line in every if line != str(error)) or error.detail
+        raise
     from rawkube.cli.config_unusual import unusual
 
     facts = _facts(found, flags)

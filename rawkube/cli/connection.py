@@ -23,8 +23,11 @@ def connector(parsed: Parsed, out: Output) -> Callable[[], ApiClient]:
     return lambda: client_for(parsed, out, tap_for(parsed, out))
 
 
-def client_for(parsed: Parsed, out: Output, tap: Tap | None) -> ApiClient:
-    """The client that the global flags mean, and that tells this tap."""
+def client_for(parsed: Parsed, out: Output, tap: Tap | None, *, stdin: str = "") -> ApiClient:
+    """The client that the global flags mean, and that tells this tap.
+
+    `stdin`: who else has it, in words (`used by …`); a credential plugin does not get it then. Empty: the flags tell.
+    """
     client = connect(
         tap=tap,
         kubeconfig=parsed.values["kubeconfig"],
@@ -32,7 +35,7 @@ def client_for(parsed: Parsed, out: Output, tap: Tap | None) -> ApiClient:
         on_warning=out.warning,
         on_note=out.note,
         kuberc=parsed.values["kuberc"],
-        stdin_reserved=use_of_stdin(parsed),
+        stdin_reserved=stdin or use_of_stdin(parsed),
         plugin_timeout=parsed.values["plugin-timeout"],
     )
     for note in client.access.notes:
@@ -43,9 +46,7 @@ def client_for(parsed: Parsed, out: Output, tap: Tap | None) -> ApiClient:
 
 
 def use_of_stdin(parsed: Parsed) -> str:
-    """What a command reads from stdin, in words; a credential plugin does not get it then. Empty: nothing."""
-    if parsed.dash >= 0 and not parsed.args[: parsed.dash] and "allow-origin" in parsed.values:
-        return "used by the command behind --"
+    """What a command's flags have it read from stdin, in words; empty: nothing."""
     if parsed.values.get("stdin"):
         return "used by --stdin"
     if "-" in (parsed.values.get("filename") or ()):

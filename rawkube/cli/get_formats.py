@@ -58,19 +58,14 @@ class TableForm:
     def texts(self, groups: Sequence[Group]) -> Iterator[str]:
         """The tables. Once there was a column of namespaces it stays, as in kubectl."""
         several = len({(each.resource.group, each.resource.version, each.resource.kind) for each in groups}) > 1
-        last: Resource | None = None
         namespace = written = False
-        table = TextTable(self._layout)
         for resource, pieces in _joined(groups):
-            if last is None or last != resource:
-                layout = self.layout(resource, several=several)
-                namespace = layout.namespace or namespace
-                table = TextTable(layout._replace(namespace=namespace))
-            text = table.text(pieces)
+            layout = self.layout(resource, several=several)
+            namespace = layout.namespace or namespace
+            text = TextTable(layout._replace(namespace=namespace)).text(pieces)
             if text:
                 yield "\n" + text if written and self._layout.headers else text
                 written = True
-            last = resource
 
 
 class ObjectForm:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from json.encoder import encode_basestring
+from typing import TypeVar
 
 from rawkube._typing import Any
 from rawkube.api.objects import Object
@@ -10,6 +12,7 @@ from rawkube.api.resource import Resource
 from rawkube.cli.numbers import json_number
 
 Value = Any  # what JSON can hold
+T = TypeVar("T")
 
 # What encoding/json escapes in a string beyond what JSON asks for, so that it may stand in HTML and JavaScript.
 _FOR_HTML = (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
@@ -23,13 +26,27 @@ def to_json(value: Value) -> str:
 
 def indented_json(value: Value, margin: str = "") -> str:
     """As to_json(), for a value at some depth: further lines begin with `margin`; no line feed at the end."""
-    parts: list[str] = []
-    _json(value, "\n" + margin, parts)
-    text = "".join(parts)
+    text = "".join(_in_depth(lambda: _json_parts(value, "\n" + margin)))
     for char, escaped in _FOR_HTML:
         if char in text:
             text = text.replace(char, escaped)
     return text
+
+
+def _json_parts(value: Value, margin: str) -> list[str]:
+    parts: list[str] = []
+    _json(value, margin, parts)
+    return parts
+
+
+def _in_depth(write: Callable[[], T]) -> T:
+    """What `write` gives, which calls itself for each level: again with room for more, where there was too little."""
+    try:
+        return write()
+    except RecursionError:
+        from rawkube.api import deep
+
+        return deep.deeply(write, calls=deep.WRITING)
 
 
 def _json(value: Value, margin: str, parts: list[str]) -> None:
@@ -82,7 +99,7 @@ def to_yaml(value: Value) -> str:
     """What JSON can hold as `-o yaml` prints it, without `---`; one line feed at the end."""
     from rawkube.cli.yaml_text import dump
 
-    return dump(value)
+    return _in_depth(lambda: dump(value))
 
 
 def full_name(resource: Resource, name: str) -> str:

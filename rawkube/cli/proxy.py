@@ -29,6 +29,6 @@ def proxy(parsed: Parsed, out: Output) -> int:
         raise UsageError(f'invalid argument "{port}" for "--port" flag: a number from 0 to 65535')
     tap = tap_for(parsed, out)
     environ = {name: value for name, value in os.environ.items() if name not in _OURS}
-    with client_for(parsed, out, tap) as client:
+    with client_for(parsed, out, tap, stdin="used by the command behind --" if command else "") as client:
         server = ReverseProxy(client, tap, port=port, origins=parsed.values["allow-origin"])
         return run_with(server, command, environ=environ)

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from rawkube.cli.output import Output
 from rawkube.rollout.happenings import Cleared, Explained, Found, Happening, Note, Result, State, Workload
 
+MOST = 10
+"""How many workloads are told of at their ends: what is in the way of more is mostly the same."""
+
 
 class LineReporter:
     """A line for each state. `prefix`: say before each line whose it is; `repeat`: print a line that has just been.
@@ -21,6 +24,7 @@ class LineReporter:
         self._namespaces = namespaces
         self._last: dict[Workload, str] = {}
         self._told: set[tuple[Workload, tuple[str, str, str]]] = set()
+        self._ended = 0
 
     def tell(self, happening: Happening) -> None:
         """One happening; see Reporter."""
@@ -40,7 +44,9 @@ class LineReporter:
             self._end(happening.workload, happening.why)
 
     def finish(self) -> None:
-        """Nothing was changed."""
+        """Say of how many more it was not said what was in their way."""
+        if (more := self._ended - MOST) > 0:
+            self._out.note(f"… and {more} more with something in the way")
 
     def _state(self, state: State) -> None:
         message = state.progress.message
@@ -59,7 +65,8 @@ class LineReporter:
         """What was in the way, as far as it was not told of before."""
         new = tuple(one for one in why.findings if (workload, one.key) not in self._told)
         unseen = {} if why.said else why.unseen
-        if new or unseen:
+        self._ended += bool(new)
+        if (new and self._ended <= MOST) or unseen:
             self._explain(workload, why._replace(findings=new, unseen=unseen))
 
     def _explain(self, workload: Workload, why: Explained) -> None:

@@ -17,7 +17,7 @@ from rawkube.cli.rollout_errors import errors_of, notes_of
 from rawkube.cli.rollout_options import KINDS, Options, how_of, options_of
 from rawkube.cli.stopping import Signals, Stopped
 from rawkube.errors import RawkubeError, UsageError
-from rawkube.rollout.follow_many import Wanted, follow_all
+from rawkube.rollout.follow_many import How, Wanted, follow_all
 from rawkube.rollout.happenings import INTERRUPTED, Happening, Note, Overall, Result, State, Workload
 from rawkube.rollout.tally import Tally
 
@@ -48,7 +48,7 @@ class _Status:
         self._namespace = ""
 
     def run(self, connect: Callable[[], ApiClient]) -> int:
-        """The exit code; what went wrong is said. Raises what ended the command itself."""
+        """The exit code; what went wrong is said."""
         if self._options.armed:
             self._signals.arm()
         try:
@@ -59,8 +59,8 @@ class _Status:
             self._signals.disarm()
             self._reporter.finish()
         if overall.error is not None:
-            raise overall.error
-        if overall.outcome != INTERRUPTED:
+            self._out.errors([overall.error])
+        elif overall.outcome != INTERRUPTED:
             self._say_end(overall)
         required = self._options.require is not None
         return exit_code(overall, detailed=self._options.detailed, required=required, signal=self._signals.number)
@@ -91,17 +91,26 @@ class _Status:
 
     def _follow(self, client: ApiClient, named: _Named) -> None:
         mapper = Mapper(client, on_warning=self._out.warning)
-        wanted = named.wanted(client, mapper)
-        if self._options.parallel:
-            wanted = self._expected(list(wanted))
-        how = how_of(self._options, self._parsed.values, client.clock())._replace(
+        began = client.clock()
+        how = how_of(self._options, self._parsed.values, began)._replace(
             served=mapper.after_not_found, on_note=self._note
         )
+        mapper.deadline = how.until(began)
+        wanted = self._in_turn(named.wanted(client, mapper), mapper, how)
+        if self._options.parallel:
+            wanted = self._expected(list(wanted))
         for happening in follow_all(client, wanted, how, parallel=self._options.parallel):
             with self._signals:
                 self._take(happening)
             if not self._options.armed:
                 self._arm_as_kubectl(happening)
+
+    def _in_turn(self, wanted: Iterator[Wanted], mapper: Mapper, how: How) -> Iterator[Wanted]:
+        """These; finding out what a word means is a part of the turn whose time it takes."""
+        for one in wanted:
+            yield one
+            if not self._options.parallel:
+                mapper.deadline = how.until(self._clock())
 
     def _expected(self, wanted: list[Wanted]) -> Iterator[Wanted]:
         for one in wanted:
@@ -169,15 +178,15 @@ class _Named:
                 yield one
                 continue
             try:
-                if self._labels and not self._has_labels(client, one):
+                if self._labels and not self._has_labels(client, one, mapper.deadline):
                     continue
             except RawkubeError as error:
                 yield error
             else:
                 yield Selection(*one[:3])
 
-    def _has_labels(self, client: ApiClient, one: sources.FromFile) -> bool:
+    def _has_labels(self, client: ApiClient, one: sources.FromFile, deadline: float | None) -> bool:
         from rawkube.api.label_selector import labels_match
         from rawkube.api.missing import get_or_explain
 
-        return labels_match(self._labels, get_or_explain(client, *one[:3]))
+        return labels_match(self._labels, get_or_explain(client, *one[:3], deadline=deadline))

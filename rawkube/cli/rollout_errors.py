@@ -23,8 +23,10 @@ def errors_of(overall: Overall, options: Options, selector: str) -> list[Rawkube
         if result.error is not None
     ]
     if options.require is not None:
-        done = overall.counts.get(COMPLETE, 0)
-        errors.append(RolloutFailed(f"{done} of {len(overall.results)} are complete, {overall.required} required"))
+        done, total = overall.counts.get(COMPLETE, 0), len(overall.results)
+        never = f"{overall.required} can never be complete: there are only {total}"
+        text = f"{done} of {total} are complete, {overall.required} required"
+        errors.append(RolloutFailed(text, detail=[never] if 0 < total < overall.required else []))
     return errors
 
 

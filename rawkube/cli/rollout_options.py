@@ -80,8 +80,8 @@ def options_of(values: Mapping[str, Any]) -> Options:
     )
 
 
-def how_of(options: Options, values: Mapping[str, Any], now: float) -> How:
-    """How to follow. `now`: what the client's clock says when the command begins."""
+def how_of(options: Options, values: Mapping[str, Any], began: float) -> How:
+    """How to follow. `began`: what the client's clock said when the command began."""
     seconds = values["watch-timeout"]
     total = values["timeout-total"]
     return How(
@@ -89,7 +89,8 @@ def how_of(options: Options, values: Mapping[str, Any], now: float) -> How:
         unsupported=options.unsupported,
         watch=values["watch"],
         timeout=values["timeout"],
-        deadline=now + total if total else None,
+        began=began,
+        deadline=began + total if total else None,
         watch_timeout=(lambda: int(seconds)) if seconds else None,
         require=options.require,
         explain=options.explain,

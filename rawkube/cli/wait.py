@@ -6,7 +6,7 @@ watched at once, since what must not be ends the command wherever it shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rawkube._typing import TYPE_CHECKING, NamedTuple
 from rawkube.api.arguments import check_name
@@ -19,8 +19,8 @@ from rawkube.api.mapper import Mapper, Named
 from rawkube.api.missing import get_or_explain
 from rawkube.api.object_states import ObjectStates, State
 from rawkube.api.objects import Object, metadata_of
-from rawkube.api.pages import pages
 from rawkube.api.resource import Resource
+from rawkube.api.shared_states import SharedStates
 from rawkube.api.waited import Goal, Goals, Unwanted, Waited, read_goals
 from rawkube.cli import sources
 from rawkube.cli.list_errors import listing_error
@@ -28,7 +28,7 @@ from rawkube.cli.output import Output
 from rawkube.cli.printers import full_name, to_json, to_yaml, without_managed_fields
 from rawkube.cli.stopping import Signals, Stopped
 from rawkube.cli.text import escape
-from rawkube.errors import DeadlineExceeded, RawkubeError, StatusError, UsageError, WaitTimeout
+from rawkube.errors import RawkubeError, StatusError, UsageError, WaitTimeout
 from rawkube.gotext import go_quote
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ WEEK = 7 * 24 * 3600.0
 """Seconds that a negative `--timeout` stands for."""
 AGAIN = 0.5
 """Seconds between two requests for what cannot be listed."""
+LATE = 1.0
+"""Seconds after the time is over in which objects whose turn comes then are still asked for: kubectl tells of those
+that are not there."""
 
 _PRINTED = ("json", "name", "yaml")
 _KUBECTL_PRINTS = (
@@ -138,8 +141,8 @@ class _Wait:
         if not (missing and self._goals.wants(DELETED)):
             self._errors.append(error)
 
-    def _timed_out(self, target: Target) -> WaitTimeout:
-        return WaitTimeout(f"timed out waiting for the condition on {target}")
+    def _timed_out(self, target: Target, error: WaitTimeout) -> WaitTimeout:
+        return WaitTimeout(f"timed out waiting for the condition on {target}", detail=error.detail)
 
     # One after another.
 
@@ -149,8 +152,8 @@ class _Wait:
             return self._failed(target)
         try:
             self._targets.as_served(target, self._look_once if self._once else self._follow)
-        except WaitTimeout:
-            self._failed(self._timed_out(target))
+        except WaitTimeout as error:
+            self._failed(self._timed_out(target, error))
         except RawkubeError as error:
             self._failed(error)
         return None
@@ -172,25 +175,52 @@ class _Wait:
 
     def _follow(self, target: Target) -> None:
         if self._client.clock() >= self._deadline:
-            if target not in self._targets.selected:
-                get_or_explain(self._client, *target)
+            if target not in self._targets.shared:
+                get_or_explain(self._client, *target, deadline=self._deadline + LATE)
             raise WaitTimeout
         waited = Waited(self._goals)
-        for _, obj in self._states(target.resource, target.namespace, [target.name]):
+        if (shared := self._targets.shared.get(target)) is not None and self._goals.wants(DELETED):
+            # It was there, whatever has become of it before its turn.
+            waited.seen = True
+            self._printer.first.setdefault(target, shared.first(target[1:]))
+        for obj in self._states_of(target):
             self._take_or_explain(target, waited, obj)
             if waited.done:
                 return
 
+    def _states_of(self, target: Target) -> Iterator[Object | None]:
+        """Its states, as the watch of all that was selected tells them, and from then on by its name."""
+        uids = {}
+        if (shared := self._targets.shared.get(target)) is not None:
+            yield from shared.states(target[1:])
+            uids = {target.name: shared.uid(target[1:])}
+        for _, obj in self._states(target.resource, target.namespace, [target.name], uids=uids):
+            yield obj
+
     def _states(
-        self, resource: Resource, namespace: str, names: Sequence[str], sleep: Callable[[float], None] | None = None
+        self,
+        resource: Resource,
+        namespace: str,
+        names: Sequence[str],
+        *,
+        sleep: Callable[[float], None] | None = None,
+        uids: Mapping[str, str] | None = None,
     ) -> ObjectStates:
         return ObjectStates(
-            self._client, resource, namespace, names, deadline=self._deadline, on_note=self._out.note, sleep=sleep
+            self._client,
+            resource,
+            namespace,
+            names,
+            deadline=self._deadline,
+            on_note=self._out.note,
+            sleep=sleep,
+            uids=uids,
         )
 
     def _take_or_explain(self, target: Target, waited: Waited, obj: Object | None) -> None:
         if obj is None and not waited.may_be_absent:
-            obj = get_or_explain(self._client, *target)  # its error is the answer; without one the LIST was too early
+            # Its error is the answer; without one the LIST was too early.
+            obj = get_or_explain(self._client, *target, deadline=self._deadline)
         self._take(target, waited, obj)
 
     def _take(self, target: Target, waited: Waited, obj: Object | None) -> None:
@@ -240,7 +270,7 @@ class _Wait:
     def _end(self, group: dict[str, Waited], target: Target, error: BaseException | None) -> None:
         del group[target.name]
         if isinstance(error, WaitTimeout):
-            error = self._timed_out(target)
+            error = self._timed_out(target, error)
         if not isinstance(error, RawkubeError):
             raise error or AssertionError("a watch ends with an error")
         self._failed(error)
@@ -262,7 +292,8 @@ class _Wait:
                     raise
                 self._answered = True
             if self._once or self._client.clock() >= self._deadline:
-                raise WaitTimeout(detail=[f"{_what(target)} not found"] if self._answered else ())
+                missing = [f"{_what(target)} not found"] if self._answered else []
+                raise WaitTimeout(answered=self._answered, detail=missing)
             # What may not be listed can only be asked for.
             self._client.sleep(min(AGAIN, max(0.0, self._deadline - self._client.clock())))
 
@@ -287,16 +318,19 @@ class _Wait:
 
 
 class _Targets:
-    """The objects that a command line names, found out as they are wanted. `selected`: those that a list showed."""
+    """The objects that a command line names, found out as they are wanted. `shared`: what tells of those that a list
+    showed, while they are waited for."""
 
     def __init__(self, client: ApiClient, out: Output, parsed: Parsed, deadline: float | None) -> None:
         self._client = client
         self._deadline = deadline
         values = parsed.values
         self._mapper = Mapper(client, on_warning=out.warning)
+        self._mapper.deadline = deadline
         # kubectl has no -k here.
         self._parsed = parsed._replace(values={**values, "kustomize": ""})
-        self.selected: set[Target] = set()
+        self.shared: dict[Target, SharedStates] = {}
+        self._on_note = out.note
         self.selectors: tuple[str, str] = (values["selector"].strip(), values["field-selector"].strip())
         self._everywhere = bool(values["all-namespaces"])
         self._from_files = sources.are_named(self._parsed)
@@ -342,12 +376,14 @@ class _Targets:
             if target.name:
                 yield target
                 continue
-            found: list[Target] = []
             try:
-                self.as_served(target, lambda one, found=found: found.extend(self._members(one)))  # type: ignore[misc]
+                self.as_served(target, self._select)
             except RawkubeError as error:
                 yield error
-            yield from found
+            yield from list(self.shared)
+            for shared in list(self.shared.values())[:1]:
+                shared.close()
+            self.shared.clear()
 
     def _of_files(self) -> Iterator[Target | RawkubeError]:
         for one in sources.resolved(self._files, self._parsed, self._mapper, self._client.access.namespace):
@@ -356,29 +392,26 @@ class _Targets:
                 continue
             target = Target(one.resource, one.namespace, one.name)
             try:
-                if not self._labels or labels_match(self._labels, get_or_explain(self._client, *target)):
+                if not self._labels or labels_match(self._labels, self._object(target)):
                     yield target
             except RawkubeError as error:
                 yield error
 
-    def _members(self, target: Target) -> list[Target]:
-        label, field = self.selectors
-        query = [pair for pair in (("fieldSelector", field), ("labelSelector", label)) if pair[1]]
-        found: list[Target] = []
+    def _object(self, target: Target) -> Object:
+        return get_or_explain(self._client, *target, deadline=self._deadline)
+
+    def _select(self, target: Target) -> None:
+        """List what is selected, which `shared` holds then."""
+        selection = Selection(target.resource, target.namespace, "", *self.selectors)
+        shared = SharedStates(self._client, selection, deadline=self._deadline, on_note=self._on_note)
         try:
-            collection = (self._client, target.resource, target.namespace)
-            for page in pages(*collection, query=query, limit=0, deadline=self._deadline):
-                for metadata in map(metadata_of, page.get("items") or []):
-                    name, namespace = (str(metadata.get(key) or "") for key in ("name", "namespace"))
-                    found.append(Target(target.resource, namespace if target.resource.namespaced else "", name))
+            places = shared.places()
         except StatusError as error:
-            raise listing_error(error, target.resource, label, field) from None
-        except DeadlineExceeded:
-            if self._deadline is None or self._client.clock() < self._deadline:
-                raise
-            raise WaitTimeout(f"timed out waiting for the condition on {target.resource.plural}") from None
-        self.selected.update(found)
-        return found
+            raise listing_error(error, target.resource, *self.selectors) from None
+        except WaitTimeout as error:
+            text = f"timed out waiting for the condition on {target.resource.plural}"
+            raise WaitTimeout(text, detail=error.detail) from None
+        self.shared = {Target(target.resource, *place): shared for place in places}
 
     def as_served(self, target: Target, act: Callable[[Target], None]) -> None:
         """Act on the target; after a 404, on the resource as an old server has it."""

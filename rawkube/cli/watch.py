@@ -1,7 +1,6 @@
 """`rawkube watch`: arguments → watches → a line for each event.
 
-One watch is read by the main thread. Several are a thread each; they feed one bounded queue, so that none of them
-reads faster than what is printed.
+One watch is read by the main thread, several by a crew, so that none of them reads faster than what is printed.
 """
 
 from __future__ import annotations
@@ -9,9 +8,9 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from rawkube._typing import TYPE_CHECKING, NamedTuple
+from rawkube._typing import TYPE_CHECKING
 from rawkube.api.arguments import check_name
 from rawkube.api.client import ApiClient
 from rawkube.api.departed import departure
@@ -26,8 +25,6 @@ from rawkube.gotext import go_quote
 from rawkube.remotecommand.terminal import Stopped, StopSignals
 
 if TYPE_CHECKING:
-    import queue
-
     from rawkube.cli.flags import Parsed
 
 WAITING = 256
@@ -39,22 +36,13 @@ Batch = list[Event] | RawkubeError
 """What is printed at once: what a list told, or one event; or the error that ended a watch."""
 
 
-class _Failed(NamedTuple):
-    """What the thread of a watch did not foresee: the command fails of it, instead of waiting for that thread."""
-
-    error: Exception
-
-
-class _Over(BaseException):
-    """Nobody wants to know any more: the thread of a watch ends."""
-
-
 def watch(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
     """`watch`: 0 when `--timeout` or `--count` ended it, 1 for an error, 130 for Ctrl-C."""
     values = parsed.values
     _check(parsed)
     with connect() as client:
         mapper = Mapper(client, on_warning=out.warning)
+        mapper.deadline = client.clock() + values["timeout"] if values["timeout"] else None
         wanted = mapper.wanted(
             parsed.args,
             selector=values["selector"] or values["field-selector"],
@@ -71,8 +59,6 @@ def watch(parsed: Parsed, connect: Callable[[], ApiClient], out: Output) -> int:
             if stopped.number == signal.SIGINT:
                 return 130
             die_of(stopped.number)
-        finally:
-            command.over.set()
 
 
 def _check(parsed: Parsed) -> None:
@@ -94,11 +80,10 @@ class _Command:
         self.client = client
         self.out = out
         self.values = parsed.values
-        self.over = threading.Event()
+        self.sleep = client.sleep
         self._mapper = mapper
         self._mapping = threading.Lock()
-        timeout = self.values["timeout"]
-        self.deadline = client.clock() + timeout if timeout else None
+        self.deadline = mapper.deadline
         self._printed = 0
         self._failed = False
         self._lines = Lines()
@@ -107,9 +92,20 @@ class _Command:
 
     def run(self, wanted: Sequence[Named]) -> int:
         """Print until all is over; the exit code."""
-        sources = [_Source(self, one, label=one.resource.plural if len(wanted) > 1 else "") for one in wanted]
+        if len(wanted) == 1:
+            return self._show(_Source(self, wanted[0], label="").events())
+        from rawkube.api.crew import Crew
+
+        with Crew[str, Batch](limit=WAITING) as crew:
+            self.sleep = crew.sleep
+            for one in wanted:
+                source = _Source(self, one, label=one.resource.plural)
+                crew.add(one.resource.plural, source.events, interrupt=source.interrupt)
+            return self._show(crew.values())
+
+    def _show(self, batches: Iterable[Batch]) -> int:
         count = self.values["count"]
-        for batch in self._all(sources):
+        for batch in batches:
             if isinstance(batch, RawkubeError):
                 self._failed = True
                 self.out.errors([batch])
@@ -131,47 +127,6 @@ class _Command:
                 return True
         return False
 
-    def _all(self, sources: Sequence[_Source]) -> Iterator[Batch]:
-        if len(sources) == 1:
-            yield from sources[0].events()
-            return
-        from queue import Queue
-
-        waiting: Queue[Batch | _Failed | None] = Queue(WAITING)
-        for source in sources:
-            threading.Thread(target=self._feed, args=(source, waiting), daemon=True).start()
-        for _ in sources:
-            while (batch := waiting.get()) is not None:
-                if isinstance(batch, _Failed):
-                    raise batch.error
-                yield batch
-
-    def _feed(self, source: _Source, waiting: queue.Queue[Batch | _Failed | None]) -> None:
-        try:
-            try:
-                for batch in source.events():
-                    self._put(waiting, batch)
-            except Exception as error:
-                self._put(waiting, _Failed(error))
-            self._put(waiting, None)
-        except _Over:
-            pass
-
-    def _put(self, waiting: queue.Queue[Batch | _Failed | None], batch: Batch | _Failed | None) -> None:
-        from queue import Full
-
-        while not self.over.is_set():
-            try:
-                return waiting.put(batch, timeout=1.0)
-            except Full:
-                continue
-        raise _Over
-
-    def sleep(self, seconds: float) -> None:
-        """As time.sleep; ends at once when the command does. Raises _Over then."""
-        if self.over.wait(seconds):
-            raise _Over
-
     def served_instead(self, one: Named, error: StatusError) -> Named | None:
         """The same, as the server has it, where it does not have what the built-in table says."""
         with self._mapping:
@@ -189,6 +144,13 @@ class _Source:
         self._store = ObjectStore(slim=command.values["output"] == "name")
         self._listed = False
         self._loop: ListWatch | None = None
+        self._over = False
+
+    def interrupt(self) -> None:
+        """From any thread: the events end."""
+        self._over = True
+        if self._loop is not None:
+            self._loop.interrupt()
 
     def events(self) -> Iterator[Batch]:
         """What happens, until the time is over, or an error that nothing can mend, which comes last."""
@@ -215,6 +177,8 @@ class _Source:
     def _watched(self) -> Iterator[Batch]:
         selection = self._selection()
         self._loop = self._new_loop(selection)
+        if self._over:
+            return
         for step in self._loop.steps():
             if isinstance(step, Listed):
                 seen = self._store.listed(item for item in step.items if self._is_meant(item, selection))

@@ -32,6 +32,7 @@ _TIME = re.compile(
 )
 # What libyaml does not call printable; U+2028 and U+2029 are breaks to it, which not every reader keeps.
 _SPECIAL = re.compile("[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]| \n")
+_HALVES = re.compile("[\ud800-\udfff]")
 _INDICATOR = re.compile(r"[#,\[\]{}&*!|>'\"%@`]|[?:-](?: |$)|---|\.\.\.")
 _INSIDE = re.compile(r".:(?: |$)| #")
 _ESCAPES = {"\0": "0", "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r", "\x1b": "e"}
@@ -170,15 +171,14 @@ def scalar(value: Value, indent: int, column: int, *, key: bool = False) -> str:
 def _string(text: str, indent: int, column: int, key: bool) -> str:
     kind = style(text)
     if kind == LITERAL:
-        if not key:
-            return _literal(text, indent)
-        kind = DOUBLE
+        return _literal(text, indent)
     if kind == PLAIN and (key or column + len(text) <= WIDTH or " " not in text):
         return text
     if kind == DOUBLE:
-        return _double(text, indent, column, not key)
+        whole = _HALVES.sub("\ufffd", text)  # as Go reads them in JSON
+        return _double(text, indent, column, not key) if whole == text else _string(whole, indent, column, key)
     if kind == SINGLE:
-        return _single(text, indent, column, not key)
+        return _folded(text, indent, column, may_break=not key, quote="'")
     return _folded(text, indent, column)
 
 
@@ -222,31 +222,11 @@ def _is_plain(text: str) -> bool:
 # Each writer keeps the column as libyaml does: characters written in the line, `indent` after a break.
 
 
-def _folded(text: str, indent: int, column: int) -> str:
-    """A plain scalar, broken at single spaces behind the width."""
-    parts: list[str] = []
+def _folded(text: str, indent: int, column: int, *, may_break: bool = True, quote: str = "") -> str:
+    """A scalar, broken at single spaces behind the width; `quote`: what stands around it, and is doubled inside."""
+    parts = [quote]
     margin = "\n" + " " * indent
-    spaces = False
-    for at, char in enumerate(text):
-        if char == " ":
-            if not spaces and column > WIDTH and text[at + 1 : at + 2] != " ":
-                parts.append(margin)
-                column = indent
-            else:
-                parts.append(char)
-                column += 1
-            spaces = True
-        else:
-            parts.append(char)
-            column += 1
-            spaces = False
-    return "".join(parts)
-
-
-def _single(text: str, indent: int, column: int, may_break: bool) -> str:
-    parts = ["'"]
-    margin = "\n" + " " * indent
-    column += 1
+    column += len(quote)
     spaces = False
     for at, char in enumerate(text):
         if char == " ":
@@ -259,10 +239,10 @@ def _single(text: str, indent: int, column: int, may_break: bool) -> str:
                 column += 1
             spaces = True
         else:
-            parts.append("''" if char == "'" else char)
+            parts.append(char + char if char == quote else char)
             column += len(parts[-1])
             spaces = False
-    parts.append("'")
+    parts.append(quote)
     return "".join(parts)
 
 
@@ -293,8 +273,6 @@ def _escaped(char: str) -> str:
     if not _SPECIAL.match(char):
         return char
     code = ord(char)
-    if 0xD800 <= code <= 0xDFFF:
-        return "\ufffd"
     return f"\\x{code:02X}" if code <= 0xFF else f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 

@@ -117,26 +117,27 @@ class Credentials:
     def __repr__(self) -> str:
         return f"Credentials({self._access!r})"
 
-    def headers(self, *, now: float, authorized: bool = False) -> list[tuple[str, str]]:
+    def headers(self, *, now: float, authorized: bool = False, within: float | None = None) -> list[tuple[str, str]]:
         """`Authorization` and `Impersonate-*` for a request at `now`. Values are text, UTF-8 on the wire.
 
-        `authorized`: the request has an `Authorization` of its own; nobody is asked for another. Raises ConfigError
+        `authorized`: the request has an `Authorization` of its own; nobody is asked for another. `within`: how many
+        seconds a plugin may take, if fewer than it has by itself: DeadlineExceeded is raised then. Raises ConfigError
         if a token file was never readable, or a value cannot stand in a header; CredentialError if a plugin gives
         nothing.
         """
-        found = "" if authorized else self._authorization(now)
+        found = "" if authorized else self._authorization(now, within)
         return [
             *([("Authorization", _checked("Authorization", found))] if found else []),
             *self._impersonation,
         ]
 
-    def refresh(self) -> bool:
+    def refresh(self, *, within: float | None = None) -> bool:
         """After a 401 to a request of this thread: the plugin runs, or the token file is read, at once.
 
         True if that gave another credential: a replay makes sense.
         """
         if self._access.exec is not None:
-            return self._refresh_plugin()
+            return self._refresh_plugin(within)
         if self._provider is not None:
             return self._provider.refresh()
         if not self._access.token_file:
@@ -203,9 +204,9 @@ class Credentials:
         if self.on_certificate_change is not None:
             self.on_certificate_change()
 
-    def _plugin_token(self) -> str:
+    def _plugin_token(self, within: float | None) -> str:
         """What the plugin says, its certificate kept for the next handshake. Empty if it gives no token."""
-        credential = self._take(self._the_plugin().credential())
+        credential = self._take(self._the_plugin().credential(within))
         try:
             return _checked("Authorization", credential.token)
         except ConfigError as error:
@@ -219,12 +220,12 @@ class Credentials:
             self._tell_of_change()
         return credential
 
-    def _refresh_plugin(self) -> bool:
+    def _refresh_plugin(self, within: float | None) -> bool:
         used: Credential | None = getattr(self._used, "credential", None)
         if used is None:
             return False  # the request had a credential of its own
         try:
-            now = self._take(self._the_plugin().refresh(used))
+            now = self._take(self._the_plugin().refresh(used, within))
         except CredentialError as error:
             if self.on_note is not None:
                 self.on_note(f"refreshing credentials: {str(error).removeprefix('getting credentials: ')}")
@@ -248,10 +249,10 @@ class Credentials:
         certificate = access.cert_data if access.cert_data is not None else read(access.cert_file)
         return certificate, access.key_data if access.key_data is not None else read(access.key_file)
 
-    def _authorization(self, now: float) -> str:
+    def _authorization(self, now: float, within: float | None) -> str:
         access = self._access
         if access.exec is not None:
-            token = self._plugin_token()
+            token = self._plugin_token(within)
         elif self._provider is not None:
             token = self._provider.token()
         else:

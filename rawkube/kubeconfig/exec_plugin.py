@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from rawkube._typing import Any, NamedTuple
 from rawkube.duration import format_duration
-from rawkube.errors import ConfigError, CredentialError
+from rawkube.errors import ConfigError, CredentialError, DeadlineExceeded
 from rawkube.go_json import encode
 from rawkube.gotext import one_line
 from rawkube.kubeconfig import exec_info, executables, plugin_policy
@@ -31,6 +31,10 @@ SKEW = 10.0
 """Seconds before its end that a credential is replaced, at most; at most a tenth of its life (client-go: none)."""
 MAX_OUTPUT = 16 * 1024 * 1024
 """Bytes that a plugin may print."""
+
+# What net/http says of a request whose time was over before its answer.
+_LATE = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+_SHORTEST = 0.001  # seconds; 0 would be no limit
 
 
 class PluginOptions(NamedTuple):
@@ -81,35 +85,43 @@ class ExecPlugin:
     def __repr__(self) -> str:
         return f"ExecPlugin({self._config!r})"
 
-    def credential(self) -> Credential:
+    def credential(self, within: float | None = None) -> Credential:
         """The credential: the last one while it is good, else what the plugin says now. Raises CredentialError.
 
-        One that has expired when it comes is given out once.
+        One that has expired when it comes is given out once. `within`: how many seconds there are, None for as many as
+        the plugin has by itself. Raises DeadlineExceeded when they are over.
         """
-        with self._lock:
-            if self._current is None or (self._stale_at is not None and self._clock() > self._stale_at):
-                self._renew()
-            return self._current or Credential()
+        return self._given(
+            lambda: self._current is None or (self._stale_at is not None and self._clock() > self._stale_at), within
+        )
 
-    def refresh(self, used: Credential | None) -> Credential:
+    def refresh(self, used: Credential | None, within: float | None = None) -> Credential:
         """The credential after the server refused `used`: the plugin runs, unless another thread has done so.
 
-        Raises CredentialError.
+        `within`, and what is raised: as for credential().
         """
-        with self._lock:
-            if self._current is None or self._current is used:
-                self._renew()
-            return self._current or Credential()
+        return self._given(lambda: self._current is None or self._current is used, within)
 
-    def _renew(self) -> None:
-        credential = self._ask()
+    def _given(self, is_due: Callable[[], bool], within: float | None) -> Credential:
+        began = time.monotonic()
+        if not self._lock.acquire(timeout=-1 if within is None else within):
+            raise self._late()
+        try:
+            if is_due():
+                self._renew(None if within is None else within - (time.monotonic() - began))
+            return self._current or Credential()
+        finally:
+            self._lock.release()
+
+    def _renew(self, within: float | None) -> None:
+        credential = self._ask(within)
         now = self._clock()
         self._current = credential
         self._stale_at = None
         if credential.expires is not None:
             self._stale_at = credential.expires - min(SKEW, max(credential.expires - now, 0.0) / 10)
 
-    def _ask(self) -> Credential:
+    def _ask(self, within: float | None) -> Credential:
         config, options = self._config, self._options
         environ = os.environ if options.environ is None else options.environ
         try:
@@ -123,7 +135,7 @@ class ExecPlugin:
             raise self._failed(f"exec plugin cannot support interactive mode: {error}") from None
         env = _environment(config, environ)
         env[exec_info.VARIABLE] = exec_info.exec_info(config, interactive=interactive, cluster=self._cluster)
-        output = self._output(self._file(environ), env, interactive)
+        output = self._output(self._file(environ), env, interactive, within)
         try:
             credential = decode(output, config.api_version)
         except OutputError as error:
@@ -151,15 +163,24 @@ class ExecPlugin:
         except executables.NotFound:
             raise self._failed(f"exec: executable {command} not found", hint=True) from None
 
-    def _output(self, file: str, env: dict[str, str], interactive: bool) -> bytes:
+    def _late(self) -> DeadlineExceeded:
+        text = f"exec: executable {one_line(self._config.command)} has not ended"
+        detail = [text, *([f"the credential plugin is set by {self._origin}"] if self._origin else [])]
+        return DeadlineExceeded(_LATE, step="request", detail=detail)
+
+    def _output(self, file: str, env: dict[str, str], interactive: bool, within: float | None) -> bytes:
         from rawkube.kubeconfig import subprocesses
 
         command, timeout = self._config.command, self._options.timeout
+        is_short = within is not None and (not timeout or within < timeout)
+        timeout = max(within or 0.0, _SHORTEST) if is_short else timeout
         try:
             code, output = subprocesses.run(
                 [command, *self._config.args], file, env, stdin=interactive, timeout=timeout, limit=MAX_OUTPUT
             )
         except subprocesses.TooLong:
+            if is_short:
+                raise self._late() from None
             text = f"exec: executable {command} did not end within {format_duration(timeout)}"
             raise self._failed(text) from None
         except subprocesses.TooMuch:

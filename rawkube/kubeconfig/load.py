@@ -215,18 +215,23 @@ def read_file(name: str) -> File:
 def read_data(name: str, data: bytes) -> File:
     """What `read_file` makes of a file that holds `data`. Raises ConfigError."""
     try:
-        document = parse(_text(data))
+        document = parse(text_of(data))
     except DocumentError as error:
         raise _failure(name, f"yaml: {place(name, error.line, error.column)}: {error}") from None
     try:
         check(document.value)
     except SchemaError as error:
         raise _schema_failure(name, document, error) from None
+    return file_of(name, document)
+
+
+def file_of(name: str, document: Document) -> File:
+    """A file that holds that."""
     return File(name, _path.dirname(_path.abspath(name)), document)
 
 
-def _text(data: bytes) -> str:
-    """UTF-8, or UTF-16 with a byte order mark (as PowerShell writes it): kubectl reads both."""
+def text_of(data: bytes) -> str:
+    """UTF-8, or UTF-16 with a byte order mark (as PowerShell writes it): kubectl reads both. Raises DocumentError."""
     utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     data = data.removeprefix(b"\xef\xbb\xbf")  # as the codec utf-8-sig does, which would have to be imported
     try:
@@ -241,9 +246,13 @@ def _failure(name: str, cause: str, detail: tuple[str, ...] = ()) -> ConfigError
 
 
 def _schema_failure(name: str, document: Document, error: SchemaError) -> ConfigError:
+    return _failure(name, str(error), (advice(name, document, error),))
+
+
+def advice(name: str, document: Document, error: SchemaError) -> str:
+    """`FILE:LINE: users[dev].user.token: must be a string`."""
     where = place(name, document.line(error.path))
     field = shown_path(document.value, error.path)
-    advice = f"{where}: {field}: {error.advice}" if field else f"{where}: {error.advice}"
-    if error.other:
-        advice += f" (the first one: {place(name, document.line(error.other))})"
-    return _failure(name, str(error), (advice,))
+    said = f"{where}: {field}: {error.advice}" if field else f"{where}: {error.advice}"
+    first = f" (the first one: {place(name, document.line(error.other))})" if error.other else ""
+    return said + first

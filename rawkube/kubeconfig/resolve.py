@@ -8,7 +8,7 @@ dropped unsaid.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rawkube._typing import TYPE_CHECKING
 from rawkube.errors import ConfigError
@@ -19,7 +19,7 @@ from rawkube.kubeconfig.access import Access, AuthProvider, Origin, Overrides
 from rawkube.kubeconfig.draft import CREDENTIALS, TLS, Draft
 from rawkube.kubeconfig.load import Config, Entry
 from rawkube.kubeconfig.server_url import ServerURL
-from rawkube.kubeconfig.validate import Unreadable, validate
+from rawkube.kubeconfig.validate import Unreadable, problems_of, validate
 
 if TYPE_CHECKING:
     from rawkube.kubeconfig.in_cluster import InCluster
@@ -45,21 +45,21 @@ class _Chosen:
         self.user_name: str = flags.user or body.get("user") or ""
         self.cluster = config.clusters.get(self.cluster_name) if self.cluster_name else None
         self.user = config.users.get(self.user_name) if self.user_name else None
-        self._refuse_missing(config, flags)
 
-    def _refuse_missing(self, config: Config, flags: Overrides) -> None:
+    def missing(self, config: Config, flags: Overrides) -> Iterator[ConfigError]:
+        """What is named and not there, as far as no flag does without it."""
         if self.cluster_name and self.cluster is None:
             if flags.cluster:
                 text = f"no server found for cluster {go_quote(flags.cluster)}"
-                raise ConfigError(text, detail=_known("clusters", config.clusters, config))
-            if not flags.server:
-                raise self._missing("cluster", self.cluster_name)
+                yield ConfigError(text, detail=_known("clusters", config.clusters, config))
+            elif not flags.server:
+                yield self._missing("cluster", self.cluster_name)
         if self.user_name and self.user is None:
             if flags.user:
                 text = f"auth info {go_quote(flags.user)} does not exist"
-                raise ConfigError(text, detail=_known("users", config.users, config))
-            if not (flags.token or flags.username or flags.client_certificate):
-                raise self._missing("user", self.user_name)
+                yield ConfigError(text, detail=_known("users", config.users, config))
+            elif not (flags.token or flags.username or flags.client_certificate):
+                yield self._missing("user", self.user_name)
 
     def _missing(self, what: str, name: str) -> ConfigError:
         place = f" ({self.context.place(what)})" if self.context else ""
@@ -104,11 +104,9 @@ def resolve(
     outside a pod. `unreadable`: asked for each certificate file (validate.Unreadable). Raises ConfigError.
     """
     chosen = _Chosen(config, overrides)
-    draft = Draft()
-    if chosen.cluster:
-        drafts.add_cluster(draft, chosen.cluster)
-    if chosen.user:
-        drafts.add_user(draft, chosen.user)
+    for error in chosen.missing(config, overrides):
+        raise error
+    draft = _file_draft(chosen)
     default = environ.get("KUBERNETES_MASTER") or DEFAULT_SERVER
     # a proxy of the file says that its cluster is meant, and must not be passed by
     as_pod = in_cluster if draft.get("server") in (None, default) and not draft.get("proxy_url") else None
@@ -132,6 +130,50 @@ def resolve(
         proxy_why=why_proxy,
         notes=notes,
     )
+
+
+def _file_draft(chosen: _Chosen) -> Draft:
+    """What the chosen entries say."""
+    draft = Draft()
+    if chosen.cluster:
+        drafts.add_cluster(draft, chosen.cluster)
+    if chosen.user:
+        drafts.add_user(draft, chosen.user)
+    return draft
+
+
+def problems(
+    config: Config, overrides: Overrides, *, environ: Mapping[str, str], unreadable: Unreadable = lambda _: ""
+) -> list[ConfigError]:
+    """Everything for which resolve() would raise, as far as one thing can be looked at without another."""
+    try:
+        chosen = _Chosen(config, overrides)
+    except ConfigError as error:
+        return [error]
+    found = [*chosen.missing(config, overrides)]
+    draft = _file_draft(chosen)
+    drafts.add_flags(draft, overrides)
+    names = {"user": chosen.user_name, "cluster": chosen.cluster_name}
+    wrong = problems_of(draft, unreadable=unreadable, **names)
+    found += [
+        ConfigError(text, detail=[f"set by {draft.origins[name]}"] if name in draft.origins else [])
+        for text, name in wrong
+    ]
+    draft.clear(*(name for _, name in wrong))
+
+    def connection() -> None:
+        if draft.get("server"):
+            server = _server(draft, chosen)
+            _proxy(draft, server, environ)
+            if not wrong:
+                _secure(draft, chosen, server)
+
+    for look in (connection, lambda: _namespace(draft, chosen, overrides, None)):
+        try:
+            look()
+        except ConfigError as error:
+            found.append(error)
+    return found
 
 
 def _default_origin(environ: Mapping[str, str]) -> Origin:

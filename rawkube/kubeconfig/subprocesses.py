@@ -105,8 +105,7 @@ class _Output:
         self._reader.start()
 
     def _read(self) -> None:
-        if self._pipe is None:
-            return
+        assert self._pipe is not None
         # The thread closes what it reads: something that the program left behind may keep it waiting for long.
         with self._pipe as pipe:
             while self._size <= self._limit and (piece := pipe.read(_PIECE)):

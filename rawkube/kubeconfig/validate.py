@@ -21,7 +21,7 @@ _HAS_DEFAULT_MODE = ("client.authentication.k8s.io/v1alpha1", "client.authentica
 
 def validate(draft: Draft, *, user: str, cluster: str, unreadable: Unreadable) -> None:
     """Raises ConfigError that holds every problem of the draft, in kubectl's order and words."""
-    found = [*_user_problems(draft, one_line(user), unreadable), *_cluster_problems(draft, cluster, unreadable)]
+    found = problems_of(draft, user=user, cluster=cluster, unreadable=unreadable)
     if not found:
         return
     problems = [problem for problem, _ in found]
@@ -30,6 +30,11 @@ def validate(draft: Draft, *, user: str, cluster: str, unreadable: Unreadable) -
         raise ConfigError(problems[0], detail=_came_from(detail))
     text = f"invalid configuration: [{', '.join(problems)}]"
     raise ConfigError(text, problems=problems, in_configuration=True, detail=_came_from(detail))
+
+
+def problems_of(draft: Draft, *, user: str, cluster: str, unreadable: Unreadable) -> list[tuple[str, str]]:
+    """Each problem, and the field of the draft that it is about."""
+    return [*_user_problems(draft, one_line(user), unreadable), *_cluster_problems(draft, cluster, unreadable)]
 
 
 def _came_from(origins: list[str]) -> list[str]:

@@ -131,7 +131,7 @@ def _binary(text: str) -> Binary:
 def _single(value: float) -> float:
     """The nearest 32-bit number, infinite where there is none."""
     try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
         return value * float("inf")
 

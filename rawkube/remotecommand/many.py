@@ -1,18 +1,17 @@
 """One command in many containers at once: each line of their output with the container's name before it.
 
-Threads run the commands and put whole lines into one bounded queue, which the caller empties: a caller that stalls
-stalls the commands. There is no input.
+A crew runs the commands; what they write comes in whole lines. A caller that stalls stalls the commands. There is no
+input.
 """
 
 from __future__ import annotations
 
 import queue
-import threading
-import time
 from collections.abc import Generator, Iterator, Sequence
 
 from rawkube._typing import NamedTuple
 from rawkube.api.client import ApiClient
+from rawkube.api.crew import Crew
 from rawkube.errors import RawkubeError, WaitTimeout
 from rawkube.gotext import one_line
 from rawkube.remotecommand.call import ask
@@ -32,7 +31,6 @@ PARALLEL = 4
 _WAITING = 32
 # How soon a thread notices, in seconds, that it is to stop.
 _LOOK = 0.2
-_STOPPING = 3.0
 _USUAL = Timing()
 
 
@@ -138,26 +136,15 @@ def run_many(
 
     Closing the iterator (or an exception inside its loop) ends what still runs: its connections are closed.
     """
-    crew = _Crew(client, jobs, command, protocols, timing)
-    crew.start(min(parallel, len(jobs)))
-    try:
-        running = len(jobs)
-        while running:
-            item = crew.results.get()
-            if isinstance(item, BaseException):
-                raise item
-            running -= isinstance(item, Ended)
-            yield item
-    finally:
-        crew.stop()
+    commands = _Commands(client, jobs, command, protocols, timing)
+    with commands.crew as crew:
+        for _ in range(min(parallel, len(jobs))):
+            crew.add(None, commands.run)
+        yield from crew.values()
 
 
-class _Stopping(BaseException):
-    """Nobody wants to know any more: no `Exception`, so that the connection is closed in a hurry."""
-
-
-class _Crew:
-    """The threads. What one of them did not expect, it hands over as an exception."""
+class _Commands:
+    """The commands: each thread of the crew takes the next one, until there is none."""
 
     def __init__(
         self,
@@ -167,71 +154,44 @@ class _Crew:
         protocols: Sequence[Protocol],
         timing: Timing,
     ) -> None:
-        self.results: queue.Queue[Lines | Ended | BaseException] = queue.Queue(_WAITING)
+        self.crew: Crew[None, Lines | Ended] = Crew(limit=_WAITING)
         self._client = client
         self._command = command
         self._protocols = protocols
         self._timing = timing
-        self._stopping = threading.Event()
-        self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in jobs:
             self._jobs.put(job)
 
-    def start(self, count: int) -> None:
-        # Daemons: one that hangs in a connection attempt must not keep the process.
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        end = time.monotonic() + _STOPPING
-        for thread in self._threads:
-            thread.join(max(0.0, end - time.monotonic()))
-
-    def _work(self) -> None:
-        try:
-            while not self._stopping.is_set():
-                self._put(self._end_of(self._jobs.get_nowait()))
-        except (queue.Empty, _Stopping):
-            pass
-        except BaseException as error:
-            self._hand_over(error)
-
-    def _hand_over(self, error: BaseException) -> None:
-        try:
-            self._put(error)
-        except _Stopping:
-            pass
-
-    def _put(self, item: Lines | Ended | BaseException) -> None:
-        while not self._stopping.is_set():
+    def run(self) -> Iterator[Lines | Ended]:
+        """What comes of one command after the other."""
+        while True:
+            self.crew.check()  # no command begins once nobody reads any more
             try:
-                self.results.put(item, timeout=_LOOK)
+                job = self._jobs.get_nowait()
+            except queue.Empty:
                 return
-            except queue.Full:
-                pass
-        raise _Stopping
+            try:
+                yield Ended(job.label, (yield from self._one(job)))
+            except RawkubeError as error:
+                yield Ended(job.label, None, error)
 
-    def _end_of(self, job: Job) -> Ended:
-        try:
-            return Ended(job.label, self._run(job))
-        except RawkubeError as error:
-            return Ended(job.label, None, error)
-
-    def _run(self, job: Job) -> Result:
+    def _one(self, job: Job) -> Generator[Lines, None, Result]:
         upgraded = ask(self._client, job.target, self._command, Streams(), self._protocols)
         cutters = {channel: LineCutter(job.label) for channel in (STDOUT, STDERR)}
+        # Left by an exception (nobody reads any more), the connection is closed in a hurry.
         with RemoteCommand(upgraded, stdin=False, timing=self._timing) as command:
             for channel, data in self._outputs(command):
-                self._tell(job.label, channel, cutters[channel].feed(data))
+                if lines := cutters[channel].feed(data):
+                    yield Lines(job.label, channel, lines)
             for channel, cutter in cutters.items():
-                self._tell(job.label, channel, cutter.end())
+                if lines := cutter.end():
+                    yield Lines(job.label, channel, lines)
             return command.result
 
     def _outputs(self, command: RemoteCommand) -> Iterator[tuple[int, bytes]]:
-        while not self._stopping.is_set():
+        while True:
+            self.crew.check()
             try:
                 output = command.receive(_LOOK)
             except WaitTimeout:
@@ -239,8 +199,3 @@ class _Crew:
             if output is None:
                 return
             yield output
-        raise _Stopping
-
-    def _tell(self, label: str, channel: int, data: bytes) -> None:
-        if data:
-            self._put(Lines(label, channel, data))

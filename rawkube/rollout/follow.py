@@ -30,13 +30,14 @@ def follow(
 ) -> Iterator[Progress]:
     """Each state of the rollout, as kubectl would print it, repetitions included; ends after the one that is done.
 
-    `revision`: the revision that must be the running one, 0 for any. `timeout`: seconds from the first answer, 0
+    `revision`: the revision that must be the running one, 0 for any. `timeout`: seconds from the first request, 0
     for none. `watch_timeout()`: seconds after which the server is asked to end a watch. `evaluate`: what tells where
     the rollout is, by the object, instead of kubectl's table. Raises RolloutFailed, ObjectDeleted, WaitTimeout,
     StatusError, TransportError, DecodeError.
     """
     judge = evaluate or by_revision(revision)
-    following = Following(client, workload, judge, timeout=timeout, watch_timeout=watch_timeout, on_note=on_note)
+    deadline = client.clock() + timeout if timeout > 0 else None
+    following = Following(client, workload, judge, deadline=deadline, watch_timeout=watch_timeout, on_note=on_note)
     for state in following.states():
         yield state.progress
 
@@ -58,7 +59,6 @@ class Following:
         workload: Workload,
         judge: Callable[[Object], Progress],
         *,
-        timeout: float = 0.0,
         deadline: float | None = None,
         watch_timeout: Callable[[], int] | None = None,
         on_note: Callable[[str], None] = lambda text: None,
@@ -67,7 +67,7 @@ class Following:
         self.object: Object | None = None
         self._client = client
         self._judge = judge
-        self._timeout = timeout
+        self._deadline = deadline
         self._on_note = on_note
         self._loop = ListWatch(client, Selection(*workload), watch_timeout=watch_timeout, on_note=on_note)
         self._loop.deadline = deadline
@@ -80,11 +80,7 @@ class Following:
 
     def states(self) -> Iterator[State]:
         """Its states, to the one that is done. Raises as follow()."""
-        started = False
         for step in self._loop.steps():
-            if not started:
-                started = True
-                self._set_deadline()
             found = self._followed.listed(step.items) if isinstance(step, Listed) else self._followed.changed(*step)
             if found is None:
                 if isinstance(step, Listed):
@@ -100,15 +96,9 @@ class Following:
         """Ask for the object itself: its error is the answer; without one the LIST was too early, and is repeated."""
         from rawkube.api.missing import get_or_explain
 
-        get_or_explain(self._client, *self.workload)
+        get_or_explain(self._client, *self.workload, deadline=self._deadline)
         self._followed.say_missing_once(self._on_note)
         self._loop.list_again()
-
-    def _set_deadline(self) -> None:
-        """The time runs from the first answer."""
-        if self._timeout > 0:
-            own = self._client.clock() + self._timeout
-            self._loop.deadline = own if self._loop.deadline is None else min(own, self._loop.deadline)
 
 
 class _Followed:

@@ -14,7 +14,7 @@ from rawkube.api.client import ApiClient
 from rawkube.api.list_watch import Selection
 from rawkube.api.objects import Object, metadata_of
 from rawkube.api.resource import Resource
-from rawkube.errors import RawkubeError, StatusError, WaitTimeout
+from rawkube.errors import DeadlineExceeded, RawkubeError, StatusError, WaitTimeout
 from rawkube.rollout.follow import Following
 from rawkube.rollout.happenings import (
     COMPLETE,
@@ -56,7 +56,8 @@ class How(NamedTuple):
 
     `judge(object)` tells where a rollout is, and raises RolloutFailed; `unsupported(group, kind)`: why a kind cannot
     be followed at all, empty if it can. `watch`: to the end; else the present state is all. `timeout`: seconds for
-    each workload, from the first answer; `deadline`: a time of the client's clock for all. `require`: how many must
+    each workload, from its turn on, the first of which began at `began`, a time of the client's clock (None: now);
+    `deadline`: such a time for all. `require`: how many must
     be complete, all at once only; None: all. `explain`: AUTO finds out why a rollout failed or took too long, LIVE
     tells of causes as they come and go. `fail_fast`: give up on what cannot succeed. `served(resource, error)`: what
     the server has instead of a resource that it does not know. `on_note` is told at once, wherever things are.
@@ -66,6 +67,7 @@ class How(NamedTuple):
     unsupported: Callable[[str, str], str] = unsupported_kind
     watch: bool = True
     timeout: float = 0.0
+    began: float | None = None
     deadline: float | None = None
     watch_timeout: Callable[[], int] | None = None
     require: Require | None = None
@@ -78,6 +80,11 @@ class How(NamedTuple):
     def looks_on(self) -> bool:
         """Whether causes are looked for all the time."""
         return self.watch and (self.explain == LIVE or self.fail_fast is not None)
+
+    def until(self, began: float) -> float | None:
+        """When the time of a turn that began then is over; None: never."""
+        ends = [] if self.deadline is None else [self.deadline]
+        return min(ends + [began + self.timeout] * (self.timeout > 0), default=None)
 
 
 _USUAL = How()
@@ -105,44 +112,58 @@ class _Sequence:
         self._client = client
         self._how = how
         self._why = Why(client, how)
+        self._began = client.clock() if how.began is None else how.began
+
+    @property
+    def _deadline(self) -> float | None:
+        return self._how.until(self._began)
 
     def happenings(self, wanted: Iterable[Wanted]) -> Generator[Told, None, None]:
         for one in wanted:
             if isinstance(one, RawkubeError):
                 yield Result(None, outcome_of(one), one)
-                continue
-            try:
-                workloads = self._workloads(one)
-            except RawkubeError as error:
-                yield Result(Workload(*one[:3]), outcome_of(error), error)
-                continue
-            for workload in workloads:
-                yield from self._one(workload)
+            else:
+                yield from self._selected(one)
+            self._began = self._client.clock()
+
+    def _selected(self, one: Selection) -> Generator[Told, None, None]:
+        try:
+            workloads = self._workloads(one)
+        except RawkubeError as error:
+            yield Result(Workload(*one[:3]), outcome_of(error), error)
+            return
+        for workload in workloads:
+            yield from self._one(workload)
+            self._began = self._client.clock()
 
     def _workloads(self, selection: Selection) -> list[Workload]:
         if selection.name:
             return [Workload(*selection[:3])]
         self._check_deadline()
         resource, namespace = selection[:2]
-        listing = self._client.list(resource, namespace, query=selection.query(), deadline=self._how.deadline)
+        try:
+            listing = self._client.list(resource, namespace, query=selection.query(), deadline=self._deadline)
+        except DeadlineExceeded as error:
+            self._check_deadline(error)
+            raise
         found = [metadata_of(item) for item in listing["items"]]
         return [
             Workload(resource, namespace or str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
             for metadata in found
         ]
 
-    def _check_deadline(self) -> None:
-        if self._how.deadline is not None and self._client.clock() >= self._how.deadline:
-            raise WaitTimeout
+    def _check_deadline(self, error: RawkubeError | None = None) -> None:
+        if self._deadline is not None and self._client.clock() >= self._deadline:
+            raise WaitTimeout(answered=error is None, detail=error.detail if error else ())
 
     def _one(self, workload: Workload) -> Generator[Told, None, None]:
         """One workload to its end, as the table of built-in resources has it, else as the server does."""
         if self._how.looks_on:
             from rawkube.rollout.together import Together
 
-            yield from Together(self._client, [Selection(*workload)], self._how).happenings()
+            how = self._how._replace(began=self._began)
+            yield from Together(self._client, [Selection(*workload)], how).happenings()
             return
-        began = self._client.clock()
         following = self._following(workload)
         last: State | None = None
         error: RawkubeError | None = None
@@ -162,7 +183,7 @@ class _Sequence:
         why = Explained() if following.lost else self._why.explain(following.workload, following.object, error)
         done = last is not None and last.progress.done
         outcome = outcome_of(error) if error else COMPLETE if done else UNFINISHED
-        seconds = self._client.clock() - began
+        seconds = self._client.clock() - self._began
         progress = last.progress if last else None
         yield Result(following.workload, outcome, error, seconds, following.object, progress, why)
 
@@ -171,26 +192,28 @@ class _Sequence:
             self._client,
             workload,
             self._how.judge,
-            timeout=self._how.timeout,
-            deadline=self._how.deadline,
+            deadline=self._deadline,
             watch_timeout=self._how.watch_timeout,
             on_note=lambda text: self._how.on_note(Note(workload, text)),
         )
 
     def _states(self, following: Following) -> Iterator[State]:
         self._check_deadline()
-        check_kind(self._client, self._how, following.workload)
+        check_kind(self._client, self._how, following.workload, self._deadline)
         for state in following.states():
             yield state
             if not self._how.watch:
                 return
 
 
-def check_kind(client: ApiClient, how: How, workload: Workload) -> None:
-    """Raises UnsupportedKind, or, where there is no such object, that; UsageError for what can be no name."""
+def check_kind(client: ApiClient, how: How, workload: Workload, deadline: float | None) -> None:
+    """Raises UnsupportedKind, or, where there is no such object, that; UsageError for what can be no name.
+
+    WaitTimeout, where that is not known at `deadline`.
+    """
     check_name(workload.name)
     if unsupported := how.unsupported(workload.resource.group, workload.resource.kind):
         from rawkube.api.missing import get_or_explain
 
-        get_or_explain(client, *workload)
+        get_or_explain(client, *workload, deadline=deadline)
         raise UnsupportedKind(unsupported)

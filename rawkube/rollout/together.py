@@ -5,7 +5,6 @@ The first list settles what is followed; what appears later is not. A workload i
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rawkube._typing import TYPE_CHECKING
@@ -30,13 +29,12 @@ Key = tuple[str, str, str, str]
 class One:
     """A workload that is followed. `by`: the collection that tells of it; the rest as it was last seen."""
 
-    __slots__ = ("by", "deadline", "object", "progress", "uid", "workload")
+    __slots__ = ("by", "object", "progress", "uid", "workload")
 
     def __init__(self, workload: Workload, by: Collection) -> None:
         self.workload = workload
         self.by = by
         self.uid = ""
-        self.deadline: float | None = None
         self.object: Object | None = None
         self.progress: Progress | None = None
 
@@ -55,12 +53,12 @@ class Together:
         self._client = client
         self._how = how
         self._wanted = wanted
-        self._began = client.clock()
+        self._began = client.clock() if how.began is None else how.began
+        self._deadline = how.until(self._began)
         self._crew: Crew[Collection | Watched, object] = Crew()
         self._following: dict[Key, One] = {}
         self._seen: set[Key] = set()
         self._unlisted: set[Collection] = set()
-        self._deadlines: list[tuple[float, Key]] = []
         self._told = self._complete = self._failed = 0
         self._why = Why(client, how, self._crew)
 
@@ -97,7 +95,7 @@ class Together:
 
     def _check(self, wanted: Selection) -> None:
         if wanted.name:
-            check_kind(self._client, self._how, Workload(*wanted[:3]))
+            check_kind(self._client, self._how, Workload(*wanted[:3]), self._deadline)
         elif unsupported := self._how.unsupported(wanted.resource.group, wanted.resource.kind):
             raise UnsupportedKind(unsupported)
 
@@ -121,7 +119,7 @@ class Together:
             say=self._crew.put,
             sleep=self._crew.sleep,
             watch_timeout=self._how.watch_timeout,
-            deadline=self._how.deadline,
+            deadline=self._deadline,
         )
 
     def _read(self, by: Collection, steps: Callable[[], Iterable[Step]]) -> None:
@@ -164,22 +162,11 @@ class Together:
             workload = Workload(by.selection.resource, *place_of(item))
             if first and _key(workload) not in self._seen:
                 self._follow(workload, by)
-        if first:
-            self._start_clock(by)
         for item in step.items:
             yield from self._state(by, item)
         self._leave_unread(by)
         if not self._is_decided():
             by.taken()
-
-    def _start_clock(self, by: Collection) -> None:
-        """The time of each runs from the first answer."""
-        if self._how.timeout <= 0:
-            return
-        deadline = self._client.clock() + self._how.timeout
-        for key, one in self._following.items():
-            if one.by is by:
-                heapq.heappush(self._deadlines, (deadline, key))
 
     def _changed(self, by: Collection, step: Changed) -> Iterator[Told]:
         if step.type != "DELETED":
@@ -257,28 +244,20 @@ class Together:
 
     def _patience(self) -> float | None:
         """How many seconds nothing is due."""
-        while self._deadlines and self._deadlines[0][1] not in self._following:
-            heapq.heappop(self._deadlines)
-        due = [time for time in (self._how.deadline, self._why.next_look) if time is not None]
-        due += [time for time, _ in self._deadlines[:1]]
+        due = [time for time in (self._deadline, self._why.next_look) if time is not None]
         return min(due) - self._client.clock() if due else None
 
     def _in_time(self) -> Iterator[Told]:
-        """The ends of those whose time is over."""
-        now = self._client.clock()
-        while self._deadlines and self._deadlines[0][0] <= now:
-            one = self._following.get(heapq.heappop(self._deadlines)[1])
-            if one is not None:
-                yield from self._end(one, *_as_outcome(WaitTimeout()))
-        if self._how.deadline is not None and self._how.deadline <= now:
-            for by in self._unlisted:
-                if not by.names:
-                    yield self._counted(
-                        Result(Workload(*by.selection[:3]), *_as_outcome(WaitTimeout()), self._seconds())
-                    )
-            self._unlisted.clear()
-            for one in list(self._following.values()):
-                yield from self._end(one, *_as_outcome(WaitTimeout()))
+        """The end of all, once the time is over."""
+        if self._deadline is None or self._client.clock() < self._deadline:
+            return
+        for by in self._unlisted:
+            if not by.names:
+                error = WaitTimeout(answered=False)
+                yield self._counted(Result(Workload(*by.selection[:3]), *_as_outcome(error), self._seconds()))
+        self._unlisted.clear()
+        for one in list(self._following.values()):
+            yield from self._end(one, *_as_outcome(WaitTimeout(answered=one.object is not None)))
 
     def _looked(self) -> Iterator[Told]:
         """What is found by looking around, and the ends of those that cannot succeed."""

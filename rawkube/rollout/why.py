@@ -30,6 +30,9 @@ MOST = 10
 AGAIN = 2.0
 """Seconds after which it is asked again whether what is known, and has not changed, is hopeless by now."""
 
+NO_LIMIT = "ProgressDeadlineNever"
+"""The code of the finding whose advice is to set a time."""
+
 AUTO, LIVE, NEVER = "auto", "live", "never"
 """When causes are looked for: at a failure, all the time, never."""
 
@@ -96,7 +99,7 @@ class Why:
             if isinstance(one, Found):
                 self._troubled.add(one.workload)
             if self._how.explain == LIVE:
-                yield one
+                yield one._replace(finding=self._advised(one.finding))
         yield from self._hopeless(live, now)
 
     def _hopeless(self, live: LiveExplanation, now: float) -> Iterator[Result]:
@@ -122,7 +125,7 @@ class Why:
         if obj is None or not isinstance(error, RolloutFailed | WaitTimeout):
             return _NOTHING
         if self._live and (found := self._live.findings(workload)):
-            return Explained(found, self._live.unseen(workload), said=self._live.has_said)
+            return Explained(tuple(map(self._advised, found)), self._live.unseen(workload), said=self._live.has_said)
         if not self._is_worth(error):
             return _NOTHING
         if self._explained >= MOST:
@@ -153,7 +156,13 @@ class Why:
         self._explained += 1
         scene = gather(self._client, workload, obj, deadline=deadline)
         now = server_time(self._client)
-        return Explained(tuple(explain(scene, now=now)), scene.unseen, now)
+        return Explained(tuple(map(self._advised, explain(scene, now=now))), scene.unseen, now)
+
+    def _advised(self, finding: Finding) -> Finding:
+        """Without the advice to set a time where there is one."""
+        if finding.code != NO_LIMIT or not (self._how.timeout > 0 or self._how.deadline is not None):
+            return finding
+        return finding._replace(advice="")
 
 
 def given_up(workload: Workload, cause: Finding) -> RolloutFailed:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawkube.api.arguments import Wanted, check_name, parse_arguments
+from rawkube.api.arguments import Wanted, check_across_namespaces, check_name, parse_arguments
 from rawkube.errors import UsageError
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 MIXED = (
     "there is no need to specify a resource type as a separate argument when passing arguments in resource/name "
@@ -19,7 +20,7 @@ SLASHES = "arguments in resource/name form may not have more than one slash"
 SINGLE = "arguments in resource/name form must have a single resource and name"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "wanted"),
     [
         ("deploy", "deploy/"),
@@ -45,7 +46,7 @@ def test_what_is_asked_for(line: str, wanted: str) -> None:
     assert " ".join(f"{one.type}/{one.name}" for one in found) == wanted
 
 
-@pytest.mark.parametrize(
+@looped(
     ("args", "selector", "text"),
     [
         ([], "", "required resource not specified"),
@@ -75,6 +76,7 @@ def test_what_is_asked_for(line: str, wanted: str) -> None:
             "selectors and the all flag cannot be used when passing resource/name arguments",
         ),
         (["deploy", ""], "", "resource name may not be empty"),
+        (["deploy", "web", ""], "", "resource name may not be empty"),
     ],
 )
 def test_errors(args: list[str], selector: str, text: str) -> None:
@@ -98,7 +100,7 @@ def test_types_with_a_selector(args: list[str]) -> None:
     assert all(not one.name for one in parse_arguments(args, selector="app=web"))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("name", "text"),
     [
         ("", "resource name may not be empty"),
@@ -117,7 +119,7 @@ def test_names_that_cannot_be_in_a_path(name: str, text: str) -> None:
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize("name", ["web", "a b", "...", "web,api", "ä", "A_B", "system:node"])
+@looped("name", ["web", "a b", "...", "web,api", "ä", "A_B", "system:node"])
 def test_other_names_are_the_servers_to_judge(name: str) -> None:
     check_name(name)
 
@@ -136,3 +138,16 @@ def test_nothing_but_a_usage_error_is_raised(args: list[str], selector: str) -> 
         assert "\n" not in str(error)
     else:
         assert all("/" not in one.type for one in found)
+
+
+def test_a_word_for_several_types_takes_no_name() -> None:
+    everything = {"all": ["pods", "services"]}
+    assert parse_arguments(["all"], expand=lambda word: everything[word]) == [Wanted("pods"), Wanted("services")]
+    with pytest.raises(UsageError, match=r"^you must specify only one resource$"):
+        parse_arguments(["all", "web"], expand=lambda word: everything[word])
+
+
+def test_names_across_namespaces() -> None:
+    check_across_namespaces([(True, ""), (False, "node-1"), (False, "")])
+    with pytest.raises(UsageError, match="a resource cannot be retrieved by name across all namespaces"):
+        check_across_namespaces([(False, "node-1"), (True, "web")])

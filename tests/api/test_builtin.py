@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from rawkube.api.builtin import RESOURCES, lookup
+from rawkube.api.builtin import RESOURCES, known, lookup
 from rawkube.api.resource import Resource
+from rawkube.errors import UsageError
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 
 GROUP_VERSIONS = {("", "v1"), ("apps", "v1"), ("batch", "v1")}
 
@@ -43,7 +45,7 @@ def test_the_table_is_what_discovery_says_in_its_order() -> None:
     assert len(RESOURCES) == 24
 
 
-@pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.qualified)
+@looped("resource", RESOURCES, ids=lambda r: r.qualified)
 def test_every_resource_is_found_by_all_its_names(resource: Resource) -> None:
     group, version = resource.group, resource.version
     names = [resource.plural, resource.singular, resource.kind, resource.kind.upper(), *resource.short_names]
@@ -52,7 +54,7 @@ def test_every_resource_is_found_by_all_its_names(resource: Resource) -> None:
             assert lookup(word) == resource, word
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "found"),
     [
         ("deploy", "deployments.apps"),
@@ -77,7 +79,7 @@ def test_words_that_are_found(word: str, found: str) -> None:
     assert resource.qualified == found
 
 
-@pytest.mark.parametrize(
+@looped(
     "word",
     [
         *("PO", "Deploy", "all", "ALL", "foo", "", ".", "..", "deployments.APPS", "deployments.V1.apps"),
@@ -89,6 +91,23 @@ def test_words_that_are_found(word: str, found: str) -> None:
 )
 def test_words_that_discovery_must_find(word: str) -> None:
     assert lookup(word) is None
+
+
+def test_a_word_that_must_be_in_the_table() -> None:
+    assert known("po") == lookup("pods")
+    said = {}
+    for word in ("hpa", "ingresses.v1.networking.k8s.io", "a\nb"):
+        with pytest.raises(UsageError) as raised:
+            known(word)
+        said[word] = str(raised.value)
+        assert "built-in kinds of core, apps and batch" in raised.value.detail[0]
+    assert said == {
+        "hpa": 'the server doesn\'t have a resource type "hpa"',
+        "ingresses.v1.networking.k8s.io": (
+            'the server doesn\'t have a resource type "ingresses" in group "v1.networking.k8s.io"'
+        ),
+        "a\nb": 'the server doesn\'t have a resource type "a\\nb"',
+    }
 
 
 def test_names_of_a_resource() -> None:

@@ -7,7 +7,6 @@ import itertools
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from rawkube.api.changes import (
     ABSENT,
     CLOCKWORK,
     NOISE,
+    REDACTED,
     Change,
     apply_changes,
     changes,
@@ -25,6 +25,7 @@ from rawkube.api.changes import (
 )
 from tests.support.examples import examples
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 from tests.support.workloads import deployment
 
 
@@ -39,7 +40,7 @@ def pod(*containers: dict[str, Any], **more: Any) -> dict[str, Any]:
 A, B, C = ({"name": name, "image": f"{name}:1"} for name in "abc")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("before", "after", "said"),
     [
         (deployment(u=1), deployment(u=2), ["status.updatedReplicas 1→2"]),
@@ -136,8 +137,8 @@ class TestSecrets:
             "+data.d <redacted>",
         ]
 
-    @pytest.mark.parametrize("field", ["data", "stringData"])
-    @pytest.mark.parametrize("value", [{"password": "hunter2"}, "hunter2", ["hunter2"]], ids=["map", "text", "list"])
+    @looped("field", ["data", "stringData"])
+    @looped("value", [{"password": "hunter2"}, "hunter2", ["hunter2"]], ids=["map", "text", "list"])
     def test_however_it_comes(self, field: str, value: Any) -> None:
         secret = {"kind": "Secret", "metadata": {"name": "a"}, field: value}
         empty = {"kind": "Secret", "metadata": {"name": "a"}}
@@ -176,7 +177,7 @@ class TestText:
         [line] = lines({"image": start + "v1"}, {"image": start + "v2"})
         assert "v1→" in line and line.endswith("v2") and len(line) < 80
 
-    @pytest.mark.parametrize("text", ["a\nb", "\x1b[31m", "\u2028", "\u202e", "\x85", "\x00", "\x7f", "→"])
+    @looped("text", ["a\nb", "\x1b[31m", "\u2028", "\u202e", "\x85", "\x00", "\x7f", "→"])
     def test_no_control_character_is_left(self, text: str) -> None:
         for before, after in (
             ({"a": text}, {"a": text * 2}),
@@ -209,7 +210,7 @@ values = st.recursive(
 objects = st.dictionaries(st.sampled_from(["a", "b", "name", "spec"]), values, max_size=3)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(before=objects, after=objects)
 def test_the_changes_lead_from_the_one_to_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     kept = copy.deepcopy((before, after))
@@ -234,7 +235,7 @@ def edits(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     return items, edited(draw, items)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(edits())
 def test_each_named_item_that_comes_or_goes_is_one_change(pair: tuple[list[str], list[str]]) -> None:
     old, new = pair
@@ -253,3 +254,19 @@ def test_a_recorded_rollout_is_told_by_what_counts() -> None:
     assert not any("managedFields" in line for one in said for line in one)
     for pair in itertools.pairwise(states):
         assert same(apply_changes(pair[0], changes(*pair, without=())), pair[1])
+
+
+def test_of_what_was_not_there() -> None:
+    found = changes(None, A)
+    assert same(apply_changes(None, found), A)
+    assert apply_changes(A, changes(A, None)) is ABSENT
+    assert (repr(ABSENT), bool(ABSENT)) == ("ABSENT", False)
+
+
+def test_values_of_a_secret_are_in_no_repr() -> None:
+    def secret(value: str) -> dict[str, Any]:
+        return {"kind": "Secret", "data": {"a": value}, "stringData": value}
+
+    found = changes(secret("hunter1"), secret("hunter2"))
+    assert len(found) == 2 and "hunter" not in repr(found) and REDACTED in repr(found)
+    assert changes(secret("hunter1"), secret("hunter1")) == []

@@ -22,6 +22,7 @@ from rawkube.kubeconfig.access import Access
 from rawkube.wire.tap import Event, Tap
 from tests.support.answers import OBJECT, AnsweringServer, raw
 from tests.support.client import PODS, Client, later
+from tests.support.rows import looped
 from tests.support.script import HANG_UP, RESET, SILENCE, Answer, failure
 from tests.support.server import Peer, ScriptedServer
 
@@ -42,8 +43,8 @@ class Waits:
 
 
 class TestRetryAfter:
-    @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-    @pytest.mark.parametrize(("code", "seconds"), [(429, "0"), (429, "2"), (500, "2"), (503, "2"), (504, "30")])
+    @looped("method", ["GET", "POST", "PATCH", "DELETE"])
+    @looped(("code", "seconds"), [(429, "0"), (429, "2"), (500, "2"), (503, "2"), (504, "30")])
     def test_the_seconds_are_waited_for_whatever_the_method(self, code: int, seconds: str, method: str) -> None:
         with AnsweringServer(later(code, seconds), OBJECT) as server, Client(server.url) as client:
             assert client.ask(method, body=b"{}") == 200
@@ -66,21 +67,21 @@ class TestRetryAfter:
             assert client.ask() == 429
         assert (len(server.asked), client.waits) == (11, [3.0, 1.0] * 5)
 
-    @pytest.mark.parametrize("after", ["Wed, 21 Oct 2026 07:28:00 GMT", "", "-1", "1.5", "+1", "1s", "0x2", "²", "1 2"])
+    @looped("after", ["Wed, 21 Oct 2026 07:28:00 GMT", "", "-1", "1.5", "+1", "1s", "0x2", "²", "1 2"])
     def test_what_is_no_decimal_number_is_not_understood(self, after: str) -> None:
         answer = failure(503, "no", headers=(("Retry-After", after.encode().decode("latin-1")),))
         with AnsweringServer(answer) as server, Client(server.url) as client:
             assert client.ask() == 503
         assert (len(server.asked), client.waits) == (1, [])
 
-    @pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+    @looped("code", [429, 500, 502, 503, 504])
     def test_without_the_header_the_answer_is_final(self, code: int) -> None:
         body = failure(code, "no", details={"retryAfterSeconds": 1})
         with AnsweringServer(body) as server, Client(server.url) as client:
             assert client.ask() == code
         assert (len(server.asked), client.waits) == (1, [])
 
-    @pytest.mark.parametrize("code", [200, 302, 400, 401, 403, 404, 409, 410, 422])
+    @looped("code", [200, 302, 400, 401, 403, 404, 409, 410, 422])
     def test_other_answers_are_final_with_it(self, code: int) -> None:
         with AnsweringServer(later(code, "1")) as server, Client(server.url) as client:
             assert client.ask() == code
@@ -158,8 +159,8 @@ class TestBrokenConnections:
             assert client.get(PODS, "demo", "a")["kind"] == "Thing"
         assert client.waits == [1.0, 1.0]
 
-    @pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
-    @pytest.mark.parametrize("how", [HANG_UP, RESET], ids=["closed", "reset"])
+    @looped("method", ["POST", "PATCH", "PUT", "DELETE"])
+    @looped("how", [HANG_UP, RESET], ids=["closed", "reset"])
     def test_what_changes_something_is_not_repeated(self, how: Answer, method: str) -> None:
         with AnsweringServer(how) as server, Client(server.url) as client, pytest.raises(ConnectionLost):
             client.send(method, "/x", body=b"{}")
@@ -283,9 +284,7 @@ class TestUnauthorized:
 
 
 class TestRequestTimeout:
-    @pytest.mark.parametrize(
-        ("seconds", "text"), [(5.0, "5s"), (1.5, "1.5s"), (0.25, "250ms"), (90.0, "1m30s"), (3600.0, "1h0m0s")]
-    )
+    @looped(("seconds", "text"), [(5.0, "5s"), (1.5, "1.5s"), (0.25, "250ms"), (90.0, "1m30s"), (3600.0, "1h0m0s")])
     def test_the_server_is_told(self, seconds: float, text: str) -> None:
         with AnsweringServer(OBJECT) as server, Client(server.url, request_timeout=seconds) as client:
             client.ask(query=[("watch", "true"), ("labelSelector", "a=b")])
@@ -330,8 +329,8 @@ class TestRequestTimeout:
 
 
 class TestRedirects:
-    @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-    @pytest.mark.parametrize("ask", ["get", "list", "watch"])
+    @looped("code", [301, 302, 303, 307, 308])
+    @looped("ask", ["get", "list", "watch"])
     def test_they_are_not_followed(self, ask: str, code: int) -> None:
         answer = Answer(f"{code} Moved", "<html>", "text/html", (("Location", "https://elsewhere.example/login"),))
         with (
@@ -351,7 +350,7 @@ class TestRedirects:
         )
         assert raised.value.server == f"127.0.0.1:{server.port}"
 
-    @pytest.mark.parametrize(
+    @looped(
         ("location", "shown"),
         [
             ("https://u:s3cret@h/x", "https://<redacted>@h/x"),

@@ -22,6 +22,7 @@ from rawkube.wire.http import Request
 from rawkube.wire.tap import Event, Tap
 from tests.support.answers import OBJECT, AnsweringServer, raw
 from tests.support.client import DEPLOYMENTS, NODES, PODS, Client, later
+from tests.support.rows import looped
 from tests.support.script import Answer, failure, status
 from tests.support.server import Peer, ScriptedServer
 
@@ -228,7 +229,7 @@ class TestErrors:
         ):
             assert self.get(client) == {"kind": "Status", "status": "Success"}
 
-    @pytest.mark.parametrize(
+    @looped(
         ("ask", "what"),
         [
             (lambda client: client.get(DEPLOYMENTS, "demo", "web"), "get deployments.apps web"),
@@ -248,7 +249,7 @@ class TestErrors:
         error = self.refused(cut, self.get)
         assert (error.code, error.reason) == (403, "Forbidden")
 
-    @pytest.mark.parametrize(
+    @looped(
         ("code", "reason", "text"),
         [
             (403, "Forbidden", "secrets is forbidden"),
@@ -327,8 +328,8 @@ class TestWatch:
         assert versions == ["1"]
         assert isinstance(error, DeadlineExceeded) and error.step == "silence"
 
-    @pytest.mark.parametrize("before", ["", pod_event(1)], ids=["first", "later"])
-    @pytest.mark.parametrize("after", ["", "\n", "\n" + pod_event(2)], ids=["end", "line", "more"])
+    @looped("before", ["", pod_event(1)], ids=["first", "later"])
+    @looped("after", ["", "\n", "\n" + pod_event(2)], ids=["end", "line", "more"])
     def test_what_is_no_event_names_the_content_type(self, after: str, before: str) -> None:
         body = Answer(body=f"{before}<html>{after}", content_type="text/html")
         seen: list[str] = []

@@ -17,6 +17,7 @@ from tests.support.client import Client
 from tests.support.discovery import CONTENT_TYPE
 from tests.support.discovery_server import DiscoveryServer, aggregated, res
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 from tests.support.script import AS_USUAL, HANG_UP, SILENCE, Answer, failure
 
 PODS, DEPLOYMENTS, JOBS = res("pods.v1."), res("deployments.v1.apps"), res("jobs.v1.batch")
@@ -30,8 +31,8 @@ def plurals(catalogue: Catalogue) -> list[str]:
     return [one.plural for one in catalogue.resources]
 
 
-@pytest.mark.parametrize("apis", SHAPES)
-@pytest.mark.parametrize("core", SHAPES)
+@looped("apis", SHAPES)
+@looped("core", SHAPES)
 def test_each_of_the_two_documents_may_have_either_shape(core: str, apis: str) -> None:
     with DiscoveryServer(ALL, core=core, apis=apis) as server, Client(server.url) as client:
         discovery = Discovery(client)
@@ -72,7 +73,7 @@ def test_a_server_without_a_core_group() -> None:
         assert plurals(Discovery(client).catalogue()) == ["deployments", "jobs", "podmetrics"]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answers", "text"),
     [
         ({"/api": failure(403, "secret words")}, "unknown"),
@@ -94,7 +95,7 @@ def test_errors_of_the_two_documents_are_final(answers: dict[str, Answer], text:
         assert len(server.asked) == (1 if "/api" in answers else 2)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answer", "text"),
     [
         (
@@ -106,7 +107,7 @@ def test_errors_of_the_two_documents_are_final(answers: dict[str, Answer], text:
     ],
     ids=["a-proxys-page", "cut", "no-object"],
 )
-@pytest.mark.parametrize("path", ["/api", "/apis"])
+@looped("path", ["/api", "/apis"])
 def test_what_is_no_document(path: str, answer: Answer, text: str) -> None:
     with DiscoveryServer(ALL, answers={path: answer}) as server, Client(server.url) as client:
         with pytest.raises(DecodeError) as caught:
@@ -160,7 +161,7 @@ def test_a_compressed_document(content_type: str) -> None:
 # Partial failure.
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answer", "why"),
     [
         (

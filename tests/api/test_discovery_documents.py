@@ -16,6 +16,7 @@ from tests.support.discovery import CONTENT_TYPE
 from tests.support.discovery_server import BETA, aggregated, legacy_groups, legacy_list, res
 from tests.support.examples import examples
 from tests.support.recordings import FIXTURES, Exchange, exchanges
+from tests.support.rows import looped
 
 PODS = res("pods.v1.", short="po", cats="all")
 WIDGETS = res("widgets.v1.example.com", short="wi wid", cats="all shop", verbs="get list")
@@ -27,7 +28,7 @@ def read(document: Any, content_type: str = CONTENT_TYPE) -> Root:
     return read_root(json.dumps(document).encode(), content_type)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("content_type", "is_it"),
     [
         (CONTENT_TYPE, True),
@@ -71,7 +72,7 @@ def test_legacy_documents() -> None:
     assert [one.plural for one in listed] == ["widgets", "widgets/status"]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("document", "content_type", "is_aggregated"),
     [
         (aggregated([PODS]), "application/json", True),
@@ -108,7 +109,7 @@ def test_a_parent_without_a_kind_is_not_listed_but_what_is_below_it_is(kind: Any
     ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("plural", "kind", "singular"),
     [
         ("networkpolicies", "NetworkPolicy", "networkpolicy"),
@@ -136,10 +137,8 @@ def test_a_malformed_version_is_reported_and_the_rest_is_kept() -> None:
 ODD = [None, 1, "x", [], {}, [None], [1, "x"], {"a": 1}]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=str)
-@pytest.mark.parametrize(
-    "key", ["items", "versions", "resources", "responseKind", "verbs", "shortNames", "subresources", "metadata"]
-)
+@looped("odd", ODD, ids=str)
+@looped("key", ["items", "versions", "resources", "responseKind", "verbs", "shortNames", "subresources", "metadata"])
 def test_values_of_another_type_are_left_out(key: str, odd: Any) -> None:
     def change(value: Any) -> Any:
         if isinstance(value, dict):
@@ -153,7 +152,7 @@ def test_values_of_another_type_are_left_out(key: str, odd: Any) -> None:
     assert all(isinstance(name, str) for one in resources for name in one.short_names)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("body", "text"),
     [
         (b"<html>", "invalid character '<' looking for beginning of value"),
@@ -215,7 +214,7 @@ def test_any_json_is_read_or_refused(document: Any, content_type: str) -> None:
         assert str(error).isprintable()
 
 
-@pytest.mark.parametrize(
+@looped(
     ("code", "content_type", "body", "text", "said"),
     [
         (403, "application/json", '{"kind":"Status","status":"Failure","message":"no no"}', "unknown", "no no"),
@@ -288,3 +287,32 @@ def test_the_recorded_server_with_a_broken_api() -> None:
     legacy = read_root(apis[1].body, dict(apis[1].headers)["content-type"])
     assert [group.name for group in found.groups] == [group.name for group in legacy.groups]
     assert ("metrics.example.com", "v1beta1") in legacy.pending
+
+
+def test_what_says_too_little_is_left_out() -> None:
+    nameless = aggregated([PODS, NODES])
+    del nameless["items"][0]["versions"][0]["resources"][0]["resource"]
+    assert [one for one in read(nameless).resources if "/" not in one.plural] == [NODES]
+    assert read({"kind": "APIVersions"}, "application/json") == Root()
+    versions = [{}, {"groupVersion": "apps/v1", "version": "v1"}]
+    found = read({"kind": "APIGroupList", "groups": [{"name": "apps", "versions": versions}]}, "application/json")
+    assert [(group.name, group.versions) for group in found.groups] == [("apps", ("v1",))]
+
+
+@looped(
+    ("body", "text"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b'{"a":"b', "unexpected end of JSON input"),
+        (b"<html>", "invalid character '<' looking for beginning of value"),
+        (b'{"a" 1}', "Expecting ':' delimiter: line 1 column 6 (char 5)"),
+        (b"[" * 100_000, "exceeded max depth"),
+        (b"9" * 5000, "Exceeds the limit (4300 digits) for integer string conversion"),
+        (b"[]", "the server's discovery document is no JSON object"),
+    ],
+    ids=lambda value: repr(value[:20]),
+)
+def test_what_is_no_json_object(body: bytes, text: str) -> None:
+    with pytest.raises(DecodeError) as raised:
+        read_root(body, "application/json")
+    assert str(raised.value).startswith(text)

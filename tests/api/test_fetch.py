@@ -12,6 +12,7 @@ from rawkube.api.proxies import by_environment
 from rawkube.errors import ProtocolError, TLSError, TransportError
 from rawkube.wire.tap import Event, Tap
 from tests.support.proxy import ProxyServer
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.tls import Authority
 
@@ -94,7 +95,7 @@ def test_the_proxy_of_the_environment_for_this_server() -> None:
         assert unused.asked == []
 
 
-@pytest.mark.parametrize(
+@looped(
     ("url", "text"),
     [
         ("foo bar/x", 'unsupported protocol scheme ""'),

@@ -22,6 +22,7 @@ from rawkube.errors import ConfigError, ConnectionLost, RawkubeError
 from rawkube.kubeconfig.access import Access
 from rawkube.wire.tap import Event, Tap
 from tests.support.answers import OBJECT, AnsweringServer, raw
+from tests.support.rows import looped
 from tests.support.run import kubeconfig
 from tests.support.script import HANG_UP, RESET, SILENCE, Answer, failure
 from tests.support.server import Peer, ScriptedServer, SeenRequest
@@ -42,8 +43,8 @@ def asked(send: Callable[[rawkube.Client], object], *, prefix: str = "", **optio
 
 
 class TestAddresses:
-    @pytest.mark.parametrize("prefix", ["", "/k8s/clusters/c-1", "/a%20b"])
-    @pytest.mark.parametrize("path", ["/api/v1/pods", "api/v1/pods"])
+    @looped("prefix", ["", "/k8s/clusters/c-1", "/a%20b"])
+    @looped("path", ["/api/v1/pods", "api/v1/pods"])
     def test_paths_are_below_the_servers_prefix(self, path: str, prefix: str) -> None:
         assert asked(lambda it: it.get(path), prefix=prefix).target == f"{prefix}/api/v1/pods"
 
@@ -54,7 +55,7 @@ class TestAddresses:
         assert [request.target for request in server.asked] == ["/healthz", "/livez?verbose"]
         assert server.sent("host") == [f"127.0.0.1:{server.port}"] * 2
 
-    @pytest.mark.parametrize(
+    @looped(
         "url",
         [
             "https://127.0.0.1:{port}/x",
@@ -92,7 +93,7 @@ class TestAddresses:
             assert speaker.get("/x").status_code == 302
         assert len(server.asked) == 1
 
-    @pytest.mark.parametrize(
+    @looped(
         "server",
         [
             "https://xn--bcher-kva.example",
@@ -126,7 +127,7 @@ class TestRequests:
         path, _, query = seen.target.partition("?")
         assert (path, parse_qsl(query, keep_blank_values=True)) == ("/x", params)
 
-    @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+    @looped("method", ["POST", "PUT", "PATCH", "DELETE"])
     def test_bodies_and_their_types(self, method: str) -> None:
         media = "application/merge-patch+json"
         seen = asked(lambda it: it.request(method, "/x", content=b'{"a":1}', headers={"Content-Type": media}))
@@ -256,8 +257,8 @@ class TestAnswers:
         with AnsweringServer(raw(head)) as server, client(server.url) as speaker:
             assert speaker.get("/x").headers["x-name"] == "grün"
 
-    @pytest.mark.parametrize("framing", ["length", "chunked", "close"])
-    @pytest.mark.parametrize("coding", ["gzip", "deflate", ""])
+    @looped("framing", ["length", "chunked", "close"])
+    @looped("coding", ["gzip", "deflate", ""])
     def test_bodies_are_decoded_once(self, coding: str, framing: str) -> None:
         text = ("plain " * 5000).encode()
         codings: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "deflate": zlib.compress, "": bytes}
@@ -383,7 +384,7 @@ def refused() -> str:
 
 
 class TestErrors:
-    @pytest.mark.parametrize(
+    @looped(
         ("answer", "kind", "text"),
         [
             (HANG_UP, httpx.ReadError, "EOF"),

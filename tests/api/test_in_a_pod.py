@@ -25,6 +25,7 @@ from rawkube.kubeconfig.access import Overrides
 from rawkube.kubeconfig.credentials import TOKEN_FILE_SECONDS
 from tests.support.api_server import ApiServer
 from tests.support.pods_server import PodsServer, a_pod
+from tests.support.rows import looped
 from tests.support.script import Answer, Workload, failure
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.tls import Authority
@@ -309,9 +310,9 @@ def rollout_server() -> ApiServer:
 FREE = ("/api", "/apis", "/api/v1/namespaces/team")
 ROLLOUTS = [
     ["rollout", "status", "deployment/web"],
-    ["rollout", "status", "deployment/api", "--timeout=200ms", "--explain=never"],
+    ["rollout", "status", "deployment/api", "--timeout=400ms", "--explain=never"],
     ["rollout", "status", "deployment/none"],
-    ["rollout", "status", "deployment", "-l", "app=web", "--timeout=200ms", "--explain=never"],
+    ["rollout", "status", "deployment", "-l", "app=web", "--timeout=400ms", "--explain=never"],
     ["rollout", "status", "sts/none"],
     ["rollout", "status", "ds/none"],
 ]
@@ -360,7 +361,7 @@ def test_the_manifest_is_whole() -> None:
     assert subject["namespace"]  # an API server asks for it
 
 
-@pytest.mark.parametrize(
+@looped(
     "asked",
     [
         ("get", "", "pods/log"),

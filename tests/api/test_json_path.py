@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rawkube.api.json_path import JSONPath, JSONPathError
 from rawkube.api.json_path_steps import go_text
 from rawkube.go_json import encode
-from tests.support.examples import examples
+from tests.support.examples import examples, some
 from tests.support.run import kubectl_command, run
 
 POD: dict[str, Any] = {
@@ -65,6 +65,9 @@ FOUND: dict[str, list[Any]] = {
     ".spec.l[?(@>=2)]": [2, 3],
     ".spec.l[?(@ < 2)]": [1],
     ".spec.l[?(@.a==1)]": [],
+    ".spec.z[0]": [],
+    r'.spec "a\x41\u00e9\101\n\U0001F600\"b"': ['aAéA\n😀"b'],
+    r".spec 'it\'s'": ["it's"],
     "..type": ["Ready", "Init"],
     "{..conditions[0].type}": ["Ready"],
     ".spec.u.a.*": [0xC3, 0xBC],
@@ -90,6 +93,11 @@ WRONG = {
     "....a": "invalid multiple recursive descent",
     ".a 'b": "unterminated quoted string",
     r'.a "b\x"': r'unquote string "b\x" error invalid syntax',
+    r'.a "b\u00"': r'unquote string "b\u00" error invalid syntax',
+    r'.a "b\ud800"': r'unquote string "b\ud800" error invalid syntax',
+    r'.a "b\777"': r'unquote string "b\777" error invalid syntax',
+    r'.a "b\\"c"': r'unquote string "b\\"c" error invalid syntax',
+    ".a ١": "cannot parse number ١",
     ".a -": "cannot parse number -",
     ".a 1.2.3": "cannot parse number 1.2.3",
 }
@@ -110,6 +118,9 @@ UNFIT = {
     ".spec.l[?(@=1)]": "unrecognized filter operator =",
     ".spec.l[?(@>'a')]": "incompatible types for comparison",
     ".status.conditions[?(@.*==1)]": "can only compare one element at a time",
+    ".status.conditions[?(@.type[0]==1)]": "string is not array or slice",
+    ".status.conditions[?(@==1)]": "invalid type for comparison",
+    ".spec.l[?(true<false)]": "invalid type for comparison",
     ".status.*[*].type": "string is not array or slice",
     ".spec foo": "unrecognized identifier foo",
     ".spec end": "not in range, nothing to end",
@@ -125,6 +136,10 @@ def outcome(text: str, item: Any) -> Any:
 
 def test_what_a_path_finds() -> None:
     assert {text: outcome(text, POD) for text in FOUND} == FOUND
+
+
+def test_an_escape_may_be_a_byte() -> None:
+    assert outcome(r".spec '\xff'", POD) == ["\udcff"]
 
 
 def test_paths_that_cannot_be_read() -> None:
@@ -275,7 +290,8 @@ def test_kubectl_finds_the_same(tmp_path: Path) -> None:
     answers = kubectl("\x1f".join(fine)).split("\x1f")
     assert dict(zip(fine, answers, strict=True)) == fine
     failed = [text for text, found in ours.items() if isinstance(found, str)]
-    for text in [*failed[:8], "{.spec.l[2:1]}", "{.spec.l[::0]}", "{.spec foo}", '{.c[?(@.a=="x"||@.b)]}', "{....a}"]:
+    wrong = [*failed[:8], "{.spec.l[2:1]}", "{.spec.l[::0]}", "{.spec foo}", '{.c[?(@.a=="x"||@.b)]}', "{....a}"]
+    for text in some("paths that fail", wrong):  # a process each
         said = str(outcome(text, labelled)).removeprefix("error: ")
         # Of what is no list kubectl prints the value, rawkube the type.
         what, filtered, _ = said.partition(" is not array or slice and cannot be filtered")

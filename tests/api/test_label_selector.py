@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rawkube.api.label_selector import Requirement, labels_match, parse_labels
 from rawkube.api.selectors import SelectorError
+from tests.support.rows import looped
 
 LABELS = {"app": "web", "tier": "", "example.com/size": "7"}
 
@@ -51,12 +52,12 @@ MATCHES = {
 }
 
 
-@pytest.mark.parametrize(("selector", "matches"), MATCHES.items())
+@looped(("selector", "matches"), MATCHES.items())
 def test_label_selectors(selector: str, matches: bool) -> None:
     assert labels_match(parse_labels(selector), {"metadata": {"labels": LABELS}}) is matches
 
 
-@pytest.mark.parametrize("obj", [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"labels": None}}])
+@looped("obj", [{}, {"metadata": None}, {"metadata": {}}, {"metadata": {"labels": None}}])
 def test_an_object_without_labels(obj: dict[str, Any]) -> None:
     assert labels_match(parse_labels("!app,app!=web"), obj)
     assert not labels_match(parse_labels("app"), obj)
@@ -86,7 +87,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("selector", "text"), WRONG.items())
+@looped(("selector", "text"), WRONG.items())
 def test_what_is_no_selector(selector: str, text: str) -> None:
     with pytest.raises(SelectorError) as caught:
         parse_labels(selector)
@@ -99,7 +100,7 @@ def test_keys_and_values_are_those_that_a_label_can_have(selector: str, rule: st
         parse_labels(selector)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("selector", "requirement"),
     [
         ("in", Requirement("in", "exists")),

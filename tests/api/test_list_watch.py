@@ -21,6 +21,7 @@ from rawkube.errors import (
     StatusError,
     WaitTimeout,
 )
+from tests.support.rows import looped
 
 DEPLOYMENTS = lookup("deployments")
 assert DEPLOYMENTS is not None
@@ -175,7 +176,7 @@ def test_very_short_watches_back_off() -> None:
     assert steps == ["listed 5"] and notes == []
 
 
-@pytest.mark.parametrize(
+@looped(
     "expired",
     [error_event(410), error_event(410, "Gone"), error_event(None, "Expired"), error_event(None, "Gone")],
     ids=["410", "410-Gone", "Expired", "Gone"],
@@ -236,7 +237,7 @@ def test_silence_is_an_end_without_a_word() -> None:
     assert client.asked[-1] == "WATCH 5" and notes == []
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 422])
+@looped("code", [400, 401, 403, 404, 405, 422])
 def test_refusals_of_a_watch_are_final(code: int) -> None:
     client = FakeClient(lists=["5"], watches=[failure(code)])
     with pytest.raises(StatusError, match=f"HTTP {code}"):
@@ -244,7 +245,7 @@ def test_refusals_of_a_watch_are_final(code: int) -> None:
     assert client.asked == ["LIST", "WATCH 5"]
 
 
-@pytest.mark.parametrize(
+@looped(
     "error",
     [
         ConnectionRefused("no"),
@@ -285,7 +286,7 @@ def test_where_both_are_forbidden_the_gets_error_is_the_answer() -> None:
     assert raised.value.reason == "Forbidden"
 
 
-@pytest.mark.parametrize(
+@looped(
     "watches",
     [
         [[4.0], [4.0], [4.0]],

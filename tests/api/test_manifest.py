@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rawkube.api.manifest import Manifests, namespace_of, objects_of, read_manifests
 from rawkube.errors import UsageError
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n"
 JSON_POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s"}}'
@@ -32,7 +33,7 @@ def read(text: str | bytes) -> list[str]:
     return told(objects_of(text.encode() if isinstance(text, str) else text, "F"))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "objects"),
     [
         pytest.param("", "", id="empty"),
@@ -85,7 +86,7 @@ DECODE = 'unable to decode "F": '
 JSON_ERROR = "couldn't get version/kind; json parse error: json: cannot unmarshal "
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "error"),
     [
         ("hello", f"{DECODE}{JSON_ERROR}string into Go value of type {GO_STRUCT}"),
@@ -229,7 +230,7 @@ def test_standard_input_is_read_only_where_it_is_named(tree: Path) -> None:
     assert told(read_manifests(["dir/a.yml"], stdin=never)) == ["Pod/a"]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("own", "given", "namespace"),
     [("", False, "here"), ("", True, "here"), ("there", False, "there"), ("here", True, "here")],
 )

@@ -19,6 +19,7 @@ from rawkube.errors import ConnectionRefused, RawkubeError, StatusError, UsageEr
 from tests.support.client import Client
 from tests.support.discovery_server import DiscoveryServer, documents, grouped, res
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 from tests.support.script import SILENCE, Answer, failure
 
 HERE = FIXTURES / "discovery"
@@ -51,7 +52,7 @@ ORDER = [
 ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "found"),
     [
         ("pods", "pods v1"),
@@ -89,6 +90,17 @@ def test_short_names_of_several_resources(resources: list[str], found: str, shad
     assert " ".join(one.qualified for one in got.shadowed) == shadowed
 
 
+def test_a_short_name_of_what_no_word_can_mean() -> None:
+    """Words are looked up in lower case: a name that is not is nobody's, and its short name neither."""
+    known = names([res("Odds.v1.acme.com", short="o")])
+    assert [meant(known.find(word)) for word in ("o", "odds", "odd")] == ["nothing", "nothing", "Odds.acme.com v1"]
+
+
+def test_each_resource_once_in_the_version_that_comes_first() -> None:
+    known = names([res("a.v2.x"), res("b.v1.x"), res("a.v1.x"), res("a.v1.y")])
+    assert [(one.qualified, one.version) for one in known.preferred()] == [("a.x", "v2"), ("b.x", "v1"), ("a.y", "v1")]
+
+
 PODDLERS = [
     res("pods.v1."),
     res("poddlers.v1.acme.com", short="pods pod"),
@@ -96,7 +108,7 @@ PODDLERS = [
 ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "found", "rule"),
     [
         ("pods", "pods v1", "plural"),
@@ -124,7 +136,7 @@ APPS = [
 ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "found"),
     [
         *((word, "pods v1") for word in ("pods", "POD", "Pods", "po", "pods.", "po.", "pods.v1.", "Pod.v1.")),
@@ -186,14 +198,14 @@ def qualified(found: Sequence[Named]) -> str:
     return " ".join(f"{one.resource.qualified}.{one.resource.version}/{one.name}" for one in found)
 
 
-@pytest.mark.parametrize("word", ["pods", "po", "deploy", "Deployment.apps", "deployments.v1.apps", "cj"])
+@looped("word", ["pods", "po", "deploy", "Deployment.apps", "deployments.v1.apps", "cj"])
 def test_the_table_asks_nobody(word: str) -> None:
     with DiscoveryServer(CRDS) as server, Client(server.url) as client:
         assert Mapper(client).resource(word) in RESOURCES
         assert server.asked == []
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "found", "warning"),
     [
         ("deploy", "deployments.apps", "deployments.shop.example.com"),
@@ -205,7 +217,7 @@ def test_the_table_asks_nobody(word: str) -> None:
         ("hc.source", "charts.source.example.com", ""),
     ],
 )
-@pytest.mark.parametrize("shape", ["v2", "legacy"])
+@looped("shape", ["v2", "legacy"])
 def test_custom_resources(word: str, found: str, warning: str, shape: str) -> None:
     warnings: list[str] = []
     with DiscoveryServer(CRDS, core=shape, apis=shape) as server, Client(server.url) as client:
@@ -216,7 +228,7 @@ def test_custom_resources(word: str, found: str, warning: str, shape: str) -> No
         assert warnings == ([text] if warning else [])
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "text"),
     [
         ("nosuch", 'the server doesn\'t have a resource type "nosuch"'),
@@ -243,7 +255,7 @@ BROKEN = {"/apis/metrics.example.com/v1beta1": Answer("503 X", "service unavaila
 WHY = "the resources of metrics.example.com/v1beta1 are not known: the server is currently unable to handle the request"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "detail"),
     [
         ("podmetrics", (WHY,)),
@@ -284,8 +296,8 @@ def test_a_slow_group_that_would_come_first_is_waited_for() -> None:
 # Looking again after a miss.
 
 
-@pytest.mark.parametrize("shape", ["v2", "legacy"])
-@pytest.mark.parametrize(
+@looped("shape", ["v2", "legacy"])
+@looped(
     "late", [res("gadgets.v1.new.example.com"), res("gadgets.v1.helm.example.com")], ids=["new-group", "known-group"]
 )
 def test_a_resource_that_comes_later_is_found_by_one_more_look(late: Resource, shape: str) -> None:
@@ -349,7 +361,7 @@ def test_a_server_that_is_not_there() -> None:
 # Arguments.
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "found"),
     [
         ("hc a b", "charts.helm.example.com.v1/a charts.helm.example.com.v1/b"),
@@ -373,7 +385,7 @@ def test_what_arguments_ask_for(line: str, found: str) -> None:
 NO_TYPE = "the server doesn't have a resource type "
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "text"),
     [
         ("all a", "you must specify only one resource"),
@@ -386,7 +398,7 @@ NO_TYPE = "the server doesn't have a resource type "
         ("bar/", "arguments in resource/name form must have a single resource and name"),
     ],
 )
-@pytest.mark.parametrize("table", [True, False])
+@looped("table", [True, False])
 def test_errors_of_arguments(line: str, text: str, table: bool) -> None:
     with DiscoveryServer(CRDS) as server, Client(server.url) as client:
         with pytest.raises(UsageError) as caught:
@@ -408,7 +420,7 @@ def test_selectors(line: str, selector: str, text: str) -> None:
         assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "allowed"),
     [("pods", True), ("all", True), ("nodes a", True), ("nodes/a", True), ("pods a", False), ("nodes/a pods/b", False)],
 )
@@ -432,7 +444,7 @@ def test_built_in_words_alone_ask_nobody() -> None:
 # Kinds of manifests.
 
 
-@pytest.mark.parametrize(
+@looped(
     ("api_version", "kind", "found", "asked"),
     [
         ("v1", "Pod", "pods", 0),
@@ -449,7 +461,7 @@ def test_the_kind_of_a_manifest(api_version: str, kind: str, found: str, asked: 
         assert (got.qualified, got.group_version, len(server.asked)) == (found, api_version, asked)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("api_version", "kind"),
     [
         *(("foo.io/v1", "Bar"), ("apps/v9", "Deployment"), ("apps/v1", "deploy"), ("apps/v1", "deployments")),
@@ -487,7 +499,7 @@ def not_found(client: ApiClient, resource: Resource) -> StatusError:
     return caught.value
 
 
-@pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", ""])
+@looped("word", ["deploy", "deployment", "Deployment", ""])
 def test_a_server_that_has_it_in_another_group(word: str) -> None:
     with DiscoveryServer(OLD) as server, Client(server.url) as client:
         mapper = Mapper(client)
@@ -503,7 +515,7 @@ def test_a_server_that_has_it_in_another_group(word: str) -> None:
         assert server.paths().count("/apis") == 1
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answer", "about"),
     [
         (failure(404, 'deployments.apps "web" not found', details={"name": "web", "kind": "deployments"}), True),
@@ -577,7 +589,7 @@ def test_every_word_means_the_same_in_both_shapes() -> None:
     assert sum(found is not None for _, found in meanings[0]) > 300
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "path", "warning"),
     [
         ("hc", "/apis/helm.example.com/v1/namespaces/demo/helmcharts", "helmcharts.source.example.com"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rawkube.api.departed import DELETED, LEFT, UNKNOWN, departure
 from rawkube.api.object_store import INITIAL, RELIST, WATCH, ObjectStore, Seen
 from tests.support.answers import AnsweringServer
 from tests.support.client import PODS, Client
+from tests.support.rows import looped
 from tests.support.script import HANG_UP, Answer, failure
 
 Object = dict[str, Any]
@@ -101,7 +100,7 @@ def test_odd_objects_do_no_harm() -> None:
     store.changed("ADDED", {"metadata": []})
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answer", "how"),
     [
         (failure(404, "not found"), DELETED),

@@ -12,18 +12,17 @@ from hypothesis import strategies as st
 from rawkube.api.objects import complete_list, decode_object, metadata_of
 from rawkube.errors import DecodeError
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 JSON = "application/json"
 
 
-@pytest.mark.parametrize(
-    "media", [JSON, "", "application/json; charset=utf-8", "Application/JSON;x=y", " application/json "]
-)
+@looped("media", [JSON, "", "application/json; charset=utf-8", "Application/JSON;x=y", " application/json "])
 def test_an_object(media: str) -> None:
     assert decode_object(b' {"kind":"Pod","n":9007199254740993} \n', media) == {"kind": "Pod", "n": 9007199254740993}
 
 
-@pytest.mark.parametrize(
+@looped(
     "media",
     ["text/plain; charset=utf-8", "application/vnd.kubernetes.protobuf", "application/yaml", "application/x+json"],
 )
@@ -34,7 +33,7 @@ def test_another_content_type_is_not_guessed_at(media: str) -> None:
     assert raised.value.detail == ('the server\'s answer (14 bytes) begins: {"kind":"Pod"}',)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("body", "text"),
     [
         (b"", "couldn't get version/kind; json parse error: unexpected end of JSON input"),
@@ -57,7 +56,7 @@ def test_what_is_no_object(body: bytes, text: str) -> None:
     assert str(raised.value) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("body", "text"),
     [
         (b'{"kind":', "unexpected end of JSON input"),
@@ -83,7 +82,7 @@ def test_numbers_are_kept() -> None:
     assert numbers == [1.5, 1000.0, 0.0, 7] and isinstance(numbers[3], int)
 
 
-@pytest.mark.parametrize(
+@looped(
     "body",
     [b'{"kind":', b'{"kind":"Pod"', b'{"kind":"Pod"} x', b'{"kind":"Pod"}{}', b'{"kind":"Po\nd"}', b'{"kind":"Pod",}',
      b'{"kind":"Pod","n":' + b"1" * 5000 + b"}", b'{"kind":' + b"[" * 100_000],
@@ -143,7 +142,7 @@ class TestLists:
     def test_no_items(self, empty: dict[str, Any]) -> None:
         assert complete_list({"kind": "PodList", **empty})["items"] == []
 
-    @pytest.mark.parametrize(
+    @looped(
         ("listing", "text"),
         [
             ({"kind": "Pod"}, "the server was asked for a list and sent Pod"),
@@ -159,12 +158,25 @@ class TestLists:
         assert str(raised.value) == text
 
 
-@pytest.mark.parametrize(
-    "thing", [{}, {"metadata": None}, {"metadata": []}, {"metadata": "x"}, {"metadata": {}}], ids=json.dumps
-)
+@looped("thing", [{}, {"metadata": None}, {"metadata": []}, {"metadata": "x"}, {"metadata": {}}], ids=json.dumps)
 def test_metadata_that_is_not_there_is_empty(thing: dict[str, Any]) -> None:
     assert metadata_of(thing) == {}
 
 
 def test_metadata() -> None:
     assert metadata_of({"metadata": {"name": "a"}}) == {"name": "a"}
+
+
+def test_the_rows_of_a_table() -> None:
+    about = {"metadata": {"name": "a", "resourceVersion": "7"}}
+    table = {"kind": "Table", "columnDefinitions": [], "metadata": {"resourceVersion": "9"}}
+    rows = [{"cells": ["a"], "object": about}, {"cells": ["b"]}, {"cells": ["c"], "object": "odd"}]
+    found = complete_list({**table, "rows": rows})
+    assert found["metadata"] == {"resourceVersion": "9"}
+    assert [one["rows"] for one in found["items"]] == [[row] for row in rows]
+    assert [one["metadata"] for one in found["items"]] == [about["metadata"], {}, {}]
+    assert complete_list({**table, "rows": None})["items"] == complete_list(table)["items"] == []
+    wrongs: list[Any] = [{}, ["a"], 7]
+    for wrong in wrongs:
+        with pytest.raises(DecodeError, match="a Table whose rows are none"):
+            complete_list({**table, "rows": wrong})

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl, quote_plus, unquote
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rawkube.api.builtin import lookup
 from rawkube.api.paths import encode_query, escape_query, escape_segment, resource_path
+from tests.support.rows import looped
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "segment", "query"),
     [
         ("web", "web", "web"),
@@ -47,7 +47,7 @@ def test_a_query_is_sorted_by_name_and_keeps_the_order_of_values(pairs: list[tup
     assert decoded == [pair for pair in expected if pair != ("", "")] or decoded == expected
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "namespace", "name", "path"),
     [
         ("deploy", "demo", "", "/apis/apps/v1/namespaces/demo/deployments"),

@@ -16,6 +16,7 @@ from rawkube.wire.dial import Endpoint
 from rawkube.wire.tap import Event, Tap
 from tests.support.client import PODS, Client
 from tests.support.proxy import ProxyServer
+from tests.support.rows import looped
 from tests.support.tls import Authority
 from tests.support.websocket import ExecServer
 
@@ -52,8 +53,8 @@ def test_a_407_to_a_request_is_explained() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["http", "https", "socks5"])
-@pytest.mark.parametrize("server", ["https://api.test", "http://api.test"])
+@looped("kind", ["http", "https", "socks5"])
+@looped("server", ["https://api.test", "http://api.test"])
 def test_a_password_is_nowhere(kind: str, server: str) -> None:
     """Neither where all goes well, nor where it is refused, nor where nobody listens."""
     said: list[str] = []
@@ -91,7 +92,7 @@ def test_no_proxy_for_an_empty_address() -> None:
     assert proxy_for("") is None
 
 
-@pytest.mark.parametrize(
+@looped(
     ("environ", "server", "wanted"),
     [
         ({}, "https://issuer.test", None),

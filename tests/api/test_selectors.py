@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawkube.api.selectors import SelectorError, from_label_selector, from_map
+from tests.support.rows import looped
 
 
 def needs(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("labels", "expressions", "text"),
     [
         pytest.param({}, [], "", id="empty"),
@@ -68,7 +69,7 @@ VALUE_RULE = (
 NO_VALUES = "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("labels", "expressions", "text"),
     [
         ({}, [needs("a", "Foo")], '"Foo" is not a valid label selector operator'),
@@ -80,6 +81,8 @@ NO_VALUES = "values: Invalid value: null: for 'in', 'notin' operators, values se
             [needs("a", "Exists", "x")],
             'values: Invalid value: ["x"]: values set must be empty for exists and does not exist',
         ),
+        ({}, [{"key": 7, "operator": "Exists"}], "key: Invalid value: 7: must be a string"),
+        ({"a" * 64: "c"}, [], f'key: Invalid value: "{"a" * 64}": name part must be no more than 63 characters'),
         ({}, [needs("a b", "Exists")], f'key: Invalid value: "a b": {NAME_RULE}'),
         ({"a b": "c"}, [], f'key: Invalid value: "a b": {NAME_RULE}'),
         ({"": "c"}, [], f'key: Invalid value: "": name part must be non-empty; {NAME_RULE}'),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from rawkube.errors import StatusError
 from rawkube.gotext import go_quote, int64, one_line
 from tests.support.examples import examples
 from tests.support.recordings import exchanges, name_of, recordings
+from tests.support.rows import looped
 
 JSON, TEXT, HTML = "application/json", "text/plain; charset=utf-8", "text/html"
 FORBIDDEN = {
@@ -132,7 +132,7 @@ SUBSTITUTES = [
 ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("code", "content_type", "body", "reason", "message"),
     SUBSTITUTES,
     ids=[f"{code} {str(ct).partition(';')[0]} {body[:12]!r}" for code, ct, body, *_ in SUBSTITUTES],
@@ -152,7 +152,7 @@ def test_a_body_in_a_message_is_2048_bytes_at_most() -> None:
     assert "(" + '"' + "a" * 2047 + '\\xc3")' in str(error)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("what", "suffix"),
     [
         ({}, " (get deployments.apps web)"),
@@ -173,7 +173,7 @@ def test_a_conflict_of_a_post_means_that_the_object_exists(verb: str) -> None:
     assert error_of(409, TEXT, "", verb=verb).reason == "AlreadyExists"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("content_type", "changed"),
     [
         (JSON, {}),
@@ -194,7 +194,7 @@ def test_a_status_is_taken_as_it_is(content_type: str | None, changed: dict[str,
     assert str(error) == (status["message"] or "")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("content_type", "body"),
     [
         (JSON, {**FORBIDDEN, "status": "Success"}),
@@ -223,7 +223,7 @@ def test_a_status_sent_as_text_is_text() -> None:
     assert str(error_of(403, TEXT, FORBIDDEN)) == f"{json.dumps(FORBIDDEN)} {AT}"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("obj", "failure"),
     [
         (FORBIDDEN, True),
@@ -241,7 +241,7 @@ def test_a_failure_in_a_good_answer(obj: object, failure: bool) -> None:
     assert is_failure(obj) is failure
 
 
-@pytest.mark.parametrize(
+@looped(
     ("value", "seconds"),
     [
         *[("0", 0), ("1", 1), ("30", 30), ("007", 7)],
@@ -257,7 +257,7 @@ def test_no_retry_after() -> None:
     assert retry_after([]) is None
 
 
-@pytest.mark.parametrize(
+@looped(
     ("details", "seconds"),
     [
         ({"retryAfterSeconds": 3}, 3),
@@ -280,25 +280,21 @@ def test_a_substitute_keeps_retry_after() -> None:
     assert "details" in error.status
 
 
-def failures() -> list[Any]:
-    return [
-        pytest.param(path, number, id=f"{name_of(path)}-{number}")
+def test_recorded_failures() -> None:
+    failed = [
+        (f"{name_of(path)}-{number}", one)
         for path in recordings("errors", "watch")
         for number, one in enumerate(exchanges(path))
         if one.status >= 400
     ]
-
-
-@pytest.mark.parametrize(("path", "number"), failures())
-def test_recorded_failures(path: Path, number: int) -> None:
-    one = exchanges(path)[number]
-    error = status_error(one.status, one.headers, one.body, verb=one.method)
-    if one.body.startswith(b"{"):
-        assert error.status == json.loads(one.body)
-        assert error.code == one.status
-    else:
-        assert one.body == b"404 page not found\n"
-        assert str(error) == "the server could not find the requested resource"
+    assert len(failed) > 10
+    for name, one in failed:
+        error = status_error(one.status, one.headers, one.body, verb=one.method)
+        if one.body.startswith(b"{"):
+            assert (error.status, error.code) == (json.loads(one.body), one.status), name
+        else:
+            assert one.body == b"404 page not found\n", name
+            assert str(error) == "the server could not find the requested resource", name
 
 
 @settings(max_examples=examples(80), deadline=None)
@@ -309,7 +305,7 @@ def test_any_answer_is_a_status_error(code: int, content_type: str, body: bytes)
     str(error).encode()
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "quoted"),
     [
         ("web", '"web"'),
@@ -334,7 +330,7 @@ def test_one_line_escapes_what_a_terminal_obeys() -> None:
 SYNTAX, RANGE = "invalid syntax", "value out of range"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "result"),
     [
         *[("2", 2), ("+2", 2), ("-3", -3), ("007", 7), ("-0", 0), (str(2**63 - 1), 2**63 - 1)],

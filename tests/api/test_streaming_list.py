@@ -22,6 +22,7 @@ from rawkube.errors import (
     WaitTimeout,
 )
 from tests.api.test_list_watch import SELECTION, End, FakeClient, FakeWatch, error_event, event, failure, obj
+from tests.support.rows import looped
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 TOO_LARGE = {
@@ -144,7 +145,7 @@ class TestTheStream:
     def test_an_empty_list(self) -> None:
         assert run(StreamClient(watches=[[end("6")]]))[0] == ["listed at 6"]
 
-    @pytest.mark.parametrize("value", ["false", "True", True, "", None, 1])
+    @looped("value", ["false", "True", True, "", None, 1])
     def test_only_the_text_true_ends_it(self, value: Any) -> None:
         client = StreamClient(
             watches=[[named("ADDED", "p1", "1"), end("2", value), named("ADDED", "p2", "2"), end("3")]]
@@ -206,7 +207,7 @@ REFUSALS: dict[str, Any] = {
 
 
 class TestTheFallback:
-    @pytest.mark.parametrize("name", REFUSALS)
+    @looped("name", REFUSALS)
     def test_any_failure_is_followed_by_a_list_at_once(self, name: str) -> None:
         client = StreamClient(watches=[REFUSALS[name], [event("MODIFIED", "7"), 2.0]], lists=("5",))
         steps, notes = run(client)
@@ -214,7 +215,7 @@ class TestTheFallback:
         assert client.asked == ["STREAM", "LIST", "WATCH 5", "WATCH 7"]
         assert len(notes) == 1 and "listing instead" in notes[0]
 
-    @pytest.mark.parametrize("code", [401, 404, 405, 500])
+    @looped("code", [401, 404, 405, 500])
     def test_the_lists_error_is_the_answer(self, code: int) -> None:
         client = StreamClient(watches=[failure(code)], lists=(failure(code),))
         with pytest.raises(StatusError, match=f"HTTP {code}"):
@@ -269,7 +270,7 @@ class TestTheFallback:
         assert client.asked[-2:] == ["LIST", "WATCH 5"]
         assert client.now <= 1000.0 + 90.0
 
-    @pytest.mark.parametrize(
+    @looped(
         "bad",
         [
             failure(410),
@@ -324,7 +325,7 @@ class TestTheParts:
         assert attempts.after_end(very_short=True) == LIST
         assert [attempts.after_end(very_short=False) for _ in range(5)] == [AGAIN] * 3 + [LIST] * 2
 
-    @pytest.mark.parametrize(
+    @looped(
         ("status", "new"),
         [
             (TOO_LARGE, True),

@@ -15,6 +15,7 @@ from rawkube.api.client import ApiClient
 from rawkube.api.upgrade import Upgraded, upgrade
 from rawkube.errors import ConnectionLost, ProtocolError, TransportError, UpgradeRefused
 from rawkube.kubeconfig.access import Access
+from tests.support.rows import looped
 from tests.support.script import AS_USUAL, HANG_UP, RESET, Answer, failure
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.tls import Authority
@@ -122,7 +123,7 @@ def sound(**changed: str) -> Callable[[SeenRequest], bytes]:
     return lambda request: switching(request, **changed)
 
 
-@pytest.mark.parametrize(
+@looped(
     "handshake",
     [
         pytest.param(sound(Connection="keep-alive, Upgrade"), id="a-list-in-connection"),
@@ -139,7 +140,7 @@ def test_a_sound_101(handshake: Callable[[SeenRequest], bytes]) -> None:
     assert (upgraded.protocol, upgraded.data) == (V5, b"")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("handshake", "said"),
     [
         pytest.param(sound(Sec_WebSocket_Accept="AAAA"), "its Sec-WebSocket-Accept does not", id="wrong-accept"),
@@ -176,7 +177,7 @@ STATUS = failure(403, 'pods "p" is forbidden: User "jane" cannot get resource "p
 HTML = Answer("403 Forbidden", "<h3>Unauthorized</h3>", content_type="text/html")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("answer", "said"),
     [
         pytest.param(STATUS, 'pods "p" is forbidden: User "jane" cannot get resource "pods/exec"', id="status"),
@@ -302,8 +303,8 @@ def test_a_401_reads_the_token_file_again_once(tmp_path: Path) -> None:
     assert seen == ["Bearer old", "Bearer new"]
 
 
-@pytest.mark.parametrize("answer", [HANG_UP, RESET], ids=["fin", "rst"])
-@pytest.mark.parametrize("idle", [False, True], ids=["new-connection", "idle-connection"])
+@looped("answer", [HANG_UP, RESET], ids=["fin", "rst"])
+@looped("idle", [False, True], ids=["new-connection", "idle-connection"])
 def test_nothing_is_repeated_when_the_connection_breaks_behind_the_request(answer: Answer, idle: bool) -> None:
     pods = lookup("pods")
     assert pods is not None

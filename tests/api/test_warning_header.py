@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from rawkube.api.warning_header import parse_warnings
+from tests.support.rows import looped
 
 
-@pytest.mark.parametrize(
+@looped(
     ("values", "texts"),
     [
         (['299 - "old API"'], ["old API"]),

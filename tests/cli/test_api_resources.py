@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from rawkube.cli.api_resources import table
+from rawkube.cli.columns import columns
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.discovery_server import DiscoveryServer, res
+from tests.support.rows import looped
 from tests.support.run import Result, kubeconfig, kubectl_command, run
 from tests.support.script import Answer, failure
 
@@ -121,7 +122,7 @@ def test_what_the_server_says_stands_above() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", ["-o foo", "--sort-by=foo", "extra"])
+@looped("line", ["-o foo", "--sort-by=foo", "extra"])
 def test_a_wrong_line_asks_nobody(line: str) -> None:
     with DiscoveryServer(RESOURCES) as server:
         assert rawkube(server.url, "api-resources", *line.split()).code == 1
@@ -139,14 +140,16 @@ def test_names_that_a_terminal_would_obey() -> None:
         assert data["resources"][0]["shortNames"] == ["\n"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "text"),
+@looped(
+    ("rows", "lines"),
     [
-        ([], ""),
-        ([("a", "b")], "a     b\n"),
-        ([("aaa", "", "x"), ("aaaa", "b", "")], "aaa          x\naaaa   b     \n"),
+        ([], []),
+        ([("a", "b")], ["a     b"]),
+        ([("aaa", "", "x"), ("aaaa", "b", "")], ["aaa          x", "aaaa   b     "]),
+        ([("\x1b", "\\n\n")], ["\\x1b   \\n\\n"]),
     ],
-    ids=["none", "one", "two"],
+    ids=["none", "one", "two", "escaped"],
 )
-def test_the_table(rows: list[tuple[str, ...]], text: str) -> None:
-    assert table(rows) == text
+def test_the_table(rows: list[tuple[str, ...]], lines: list[str]) -> None:
+    """As Go's text/tabwriter; what a terminal would obey is escaped once, and counted so."""
+    assert columns(rows) == lines

@@ -35,6 +35,7 @@ from tests.remotecommand.test_channels import sent
 from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Running, Terminal, command_of, signals_reach_commands
 from tests.support.here import own_streams, run_at
 from tests.support.pods_server import Object, PodsServer, a_pod, statuses, terminated
+from tests.support.rows import looped
 from tests.support.run import environment
 from tests.support.websocket import CLOSE, HALF_CLOSE, RESIZE, STDIN, Far, Script, exit_status
 
@@ -43,7 +44,7 @@ PATH = "/api/v1/namespaces/default/pods/p/attach"
 # The command line
 
 
-@pytest.mark.parametrize(
+@looped(
     ("args", "wanted"),
     [
         (["p"], Wanted("pods", "p")),
@@ -57,7 +58,7 @@ def test_what_is_named(args: list[str], wanted: Wanted) -> None:
     assert read_arguments(args, timeout=60.0) == wanted
 
 
-@pytest.mark.parametrize(
+@looped(
     ("args", "timeout", "text"),
     [
         ([], 60.0, "at least 1 argument is required for attach"),
@@ -76,7 +77,7 @@ def test_what_cannot_be_meant(args: list[str], timeout: float, text: str) -> Non
 # The keys that leave
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "keys"),
     [
         ("", b"\x10\x11"),
@@ -89,13 +90,13 @@ def test_keys_by_their_names(text: str, keys: bytes) -> None:
     assert parse_detach_keys(text) == keys
 
 
-@pytest.mark.parametrize("key", ["foo", "ctrl-A", "ctrl-", "é", "ctrl-1"])
+@looped("key", ["foo", "ctrl-A", "ctrl-", "é", "ctrl-1"])
 def test_keys_that_are_none(key: str) -> None:
     with pytest.raises(UsageError, match=f"^could not bind detach keys: Unknown character: '{key}'$"):
         parse_detach_keys(f"a,{key}")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("typed", "passed", "matched"),
     [
         ([b"abc"], [b"abc"], False),
@@ -112,7 +113,7 @@ def test_the_sequence_is_looked_for_in_what_is_typed(typed: list[bytes], passed:
     assert sequence.matched == matched
 
 
-@pytest.mark.parametrize("protocol", [V5, V4], ids=lambda protocol: protocol.name)
+@looped("protocol", [V5, V4], ids=lambda protocol: protocol.name)
 def test_what_was_typed_before_the_keys_is_sent_on_leaving(protocol: Any) -> None:
     channels = DetachableChannels(protocol, b"\x10\x11", tty=True)
     with pytest.raises(Detached):

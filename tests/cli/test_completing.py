@@ -18,11 +18,12 @@ from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.logs_server import LogsServer
 from tests.support.pods_server import a_pod
+from tests.support.rows import looped
 from tests.support.run import ROOT, environment, kubeconfig
 from tests.support.server import Peer, ScriptedServer
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "expected"),
     [
         ("", {"logs", "exec", "rollout", "completion"}),
@@ -43,15 +44,27 @@ def test_words_from_the_tables(words: str, expected: set[str]) -> None:
     assert expected <= set(plan(words.split(" ")).words)
 
 
-@pytest.mark.parametrize(
-    "words", ["nope ", "exec p -- ", "completion bash ", "cp web:/b", "logs --tail ", "logs --nope=", "options "]
+@looped(
+    "words",
+    [
+        "help nope ",
+        "rollout status ds/web ",
+        "rollout status ds,sts ",
+        "nope ",
+        "exec p -- ",
+        "completion bash ",
+        "cp web:/b",
+        "logs --tail ",
+        "logs --nope=",
+        "options ",
+    ],
 )
 def test_nothing_to_say(words: str) -> None:
     made = plan(words.split(" "))
     assert (made.words, made.asks, made.files) == ((), (), False)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "expected"),
     [
         ("logs ", Ask("objects", "pods")),
@@ -63,6 +76,8 @@ def test_nothing_to_say(words: str) -> None:
         ("rollout status sts/", Ask("objects", "sts", before="sts/")),
         ("logs -n ", Ask("objects", "namespaces")),
         ("logs -fn ", Ask("objects", "namespaces")),
+        ("logs -nf ", Ask("objects", "pods")),
+        ("logs --nope ", Ask("objects", "pods")),
         ("--namespace=", Ask("objects", "namespaces", before="--namespace=")),
         ("logs --context ", Ask("contexts")),
         ("logs --user=a", Ask("users", before="--user=")),
@@ -75,7 +90,7 @@ def test_what_is_asked_for(words: str, expected: Ask) -> None:
     assert plan(words.split(" ")).asks == (expected,)
 
 
-@pytest.mark.parametrize("words", ["replay ", "logs --kubeconfig ", "logs --kubeconfig=a", "cp ", "cp ./a"])
+@looped("words", ["replay ", "logs --kubeconfig ", "logs --kubeconfig=a", "cp ", "cp ./a"])
 def test_files(words: str) -> None:
     assert plan(words.split(" ")).files
 
@@ -147,7 +162,7 @@ def test_a_silent_server_does_not_keep_the_process(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("words", [[], ["tcsh"], ["bash", "zsh"]])
+@looped("words", [[], ["tcsh"], ["bash", "zsh"]])
 def test_a_shell_must_be_named(words: list[str]) -> None:
     out, err = io.BytesIO(), io.BytesIO()
     assert main(["completion", *words], out=Output(out, err)) == 1

@@ -18,6 +18,7 @@ import yaml
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from rawkube.kubeconfig.view import without_password, without_secrets
+from tests.support.rows import looped
 from tests.support.tls import DAY, NOW, Authority
 
 AUTHORITY = Authority()
@@ -480,7 +481,7 @@ def test_raw_shows_all_of_it(home: Home) -> None:
     assert home.run("view", "--flatten").out.count("s3cret") == HIDDEN.count("s3cret")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("url", "shown"),
     [
         ("http://h:1/x", "http://h:1/x"),

@@ -14,6 +14,7 @@ from rawkube.cli import cp as cli_cp
 from tests.support.container import Container
 from tests.support.copies import DOWN, OLD, UP, cp, listing, make_tree, places
 from tests.support.exec_process import Terminal
+from tests.support.rows import looped
 from tests.support.websocket import V4, V5
 
 
@@ -123,7 +124,7 @@ def test_what_links_lead_to(tree: Path, tmp_path: Path) -> None:
     assert not os.path.lexists(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "text"),
     [
         ((), "source and destination are required"),
@@ -163,7 +164,7 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path: Path, monkeypatch: pytes
     assert b"KiB/s, " in shown[0] or b"MiB/s, " in shown[0]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("done", "size", "total", "seconds", "width", "line"),
     [
         (512, 1024, 512, 1.0, 80, "512 B, 512 B/s, 50% of a"),

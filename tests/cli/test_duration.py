@@ -15,6 +15,7 @@ from rawkube.duration import (
 )
 from rawkube.errors import UsageError
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 BAD_TIMEOUT = (
     "Invalid timeout value. Timeout must be a single integer in seconds, or an integer followed by a "
@@ -22,7 +23,7 @@ BAD_TIMEOUT = (
 )
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "nanoseconds"),
     [
         ("0", 0),
@@ -54,7 +55,7 @@ def test_a_duration_is_read(text: str, nanoseconds: int) -> None:
     assert parse_duration(text) == nanoseconds / 1e9
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "error"),
     [
         ("", 'time: invalid duration ""'),
@@ -96,7 +97,7 @@ def test_an_endless_number_is_refused_and_not_computed() -> None:
         parse_request_timeout("9" * 100_000)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("nanoseconds", "text"),
     [
         (0, "0s"),
@@ -121,9 +122,7 @@ def test_a_duration_is_written(nanoseconds: int, text: str) -> None:
     assert format_nanoseconds(nanoseconds) == text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0s"), (60, "1m0s"), (1.5, "1.5s"), (0.5, "500ms"), (0.1 + 0.2, "300ms")]
-)
+@looped(("seconds", "text"), [(0, "0s"), (60, "1m0s"), (1.5, "1.5s"), (0.5, "500ms"), (0.1 + 0.2, "300ms")])
 def test_seconds_are_written(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
 
@@ -143,7 +142,7 @@ def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
         assert str(error).startswith("time: ")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "seconds"),
     [
         ("", 0.0),
@@ -162,7 +161,7 @@ def test_a_request_timeout_is_read(text: str, seconds: float) -> None:
     assert parse_request_timeout(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["x", "-1", "0x3", "1_0", " 1", "1.5", "5y", "99999999999999999999", "٣"])
+@looped("text", ["x", "-1", "0x3", "1_0", " 1", "1.5", "5y", "99999999999999999999", "٣"])
 def test_a_bad_request_timeout_is_refused_in_the_words_of_kubectl(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_request_timeout(text)

@@ -14,6 +14,7 @@ from rawkube.cli.exec_many import read_arguments
 from rawkube.errors import UsageError
 from tests.support.exec_process import Running, run_exec, signals_reach_commands
 from tests.support.pods_server import PodsServer, a_pod
+from tests.support.rows import looped
 from tests.support.script import failure
 from tests.support.websocket import Far, Script, exit_status, words
 
@@ -35,7 +36,7 @@ def test_pods_and_the_command() -> None:
 HELP = "\nSee 'rawkube exec -h' for help and examples"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "text"),
     [
         ("-l a=b p -- x", "name cannot be provided when a selector is specified"),

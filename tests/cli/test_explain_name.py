@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.cli.test_api_resources import rawkube
 from tests.support.discovery_server import DiscoveryServer, res
+from tests.support.rows import looped
 from tests.support.script import failure
 
 RESOURCES = [
@@ -28,7 +27,7 @@ def explained(*args: str) -> tuple[list[str], str, int]:
     return result.stdout.splitlines(), result.stderr, result.code
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "lines"),
     [
         (
@@ -93,7 +92,7 @@ def test_json() -> None:
     assert (stderr, code) == ('error: the server doesn\'t have a resource type "nosuch"\n', 1)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("args", "text"),
     [
         ([], "error: a word to explain is needed\n"),

@@ -19,6 +19,7 @@ from rawkube.cli.flags import Flag, Parsed, find_flag, parse
 from rawkube.errors import UsageError
 from rawkube.gotext import go_quote, one_line
 from tests.support.examples import EVERY_WAY, examples
+from tests.support.rows import looped
 
 FLAGS = (
     Flag("filename", "f", "list", ()),
@@ -51,7 +52,7 @@ def error_of(*words: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "changed"),
     [
         (["-n", "foo"], {"namespace": "foo"}),
@@ -105,7 +106,7 @@ def test_a_flag_is_read(words: list[str], changed: dict[str, Any]) -> None:
     assert (parsed.args, parsed.dash) == ([], -1)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "args", "dash"),
     [
         ([], [], -1),
@@ -127,7 +128,7 @@ def test_positionals_and_the_double_dash(words: list[str], args: list[str], dash
     assert parsed.values["help"] is False
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "text"),
     [
         (["--foo"], "unknown flag: --foo"),
@@ -192,7 +193,7 @@ def test_what_cannot_be_read_is_refused_in_the_words_of_kubectl(words: list[str]
     assert error_of(*words) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "value"),
     [
         ("0", 0),
@@ -214,7 +215,7 @@ def test_an_integer_is_read_as_go_reads_it(text: str, value: int) -> None:
     assert read(f"--revision={text}").values["revision"] == value
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "why"),
     [
         *((text, "invalid syntax") for text in ("", "+", "+-1", "x", "0x", "0b2", "08", "1.5", " 1", "1 ", "٣")),
@@ -230,17 +231,17 @@ def test_a_bad_integer_is_refused_in_the_words_of_go(text: str, why: str) -> Non
     )
 
 
-@pytest.mark.parametrize("word", ["1", "t", "T", "TRUE", "true", "True"])
+@looped("word", ["1", "t", "T", "TRUE", "true", "True"])
 def test_the_words_for_true(word: str) -> None:
     assert read(f"--recursive={word}").values["recursive"] is True
 
 
-@pytest.mark.parametrize("word", ["0", "f", "F", "FALSE", "false", "False"])
+@looped("word", ["0", "f", "F", "FALSE", "false", "False"])
 def test_the_words_for_false(word: str) -> None:
     assert read(f"-w={word}").values["watch"] is False
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "fields"),
     [
         ("a", ("a",)),
@@ -264,7 +265,7 @@ def test_a_list_is_split_as_csv(text: str, fields: tuple[str, ...]) -> None:
     assert read(f"--filename={text}").values["filename"] == fields
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "why"),
     [
         ("\n", "EOF"),
@@ -286,7 +287,7 @@ def test_a_bad_list_is_refused_in_the_words_of_go(text: str, why: str) -> None:
     assert error_of(f"--filename={text}") == f'invalid argument {go_quote(text)} for "-f, --filename" flag: {why}'
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "quoted"),
     [
         ("", '""'),
@@ -458,7 +459,7 @@ def test_the_errors_are_those_of_the_real_kubectl(tmp_path: Path) -> None:
 DRY_RUN = (Flag("dry-run", "d", default="none", bare="unchanged"), Flag("watch", "w", "bool", False))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "value", "args"),
     [
         ([], "none", []),

@@ -24,11 +24,12 @@ from rawkube.cli.flags import Flag
 from rawkube.cli.help import help_text, options_text
 from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
 from rawkube.errors import UsageError
+from tests.support.rows import looped
 
 ALL = (ROOT, *all_commands())
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "words", "rest"),
     [
         ("", "", ""),
@@ -71,7 +72,7 @@ def test_an_empty_word_is_no_command() -> None:
     assert find_command(["", "rollout", "status"])[0].words == ("rollout", "status")
 
 
-@pytest.mark.parametrize(
+@looped(
     ("argv", "text"),
     [
         (["foo"], 'unknown command "foo" for "rawkube"'),
@@ -141,12 +142,12 @@ def test_the_defaults_of_rollout_status() -> None:
     assert values["request-timeout"] == "0"
 
 
-@pytest.mark.parametrize("argv", [["-h"], ["--help"], ["rollout", "foo", "-h"], ["version", "x", "--help"]])
+@looped("argv", [["-h"], ["--help"], ["rollout", "foo", "-h"], ["version", "x", "--help"]])
 def test_help_beats_wrong_words(argv: list[str]) -> None:
     assert read_command(argv)[1].values["help"] is True
 
 
-@pytest.mark.parametrize(
+@looped(
     ("words", "path"),
     [
         ([], "rawkube"),
@@ -166,7 +167,7 @@ def test_an_unknown_help_topic_is_refused() -> None:
         find_topic(["foo"])
 
 
-@pytest.mark.parametrize("command", ALL, ids=lambda command: command.path)
+@looped("command", ALL, ids=lambda command: command.path)
 def test_a_help_text_is_whole(command: Command) -> None:
     text = help_text(command)
     assert text.endswith("\n") and not text.endswith("\n\n")
@@ -181,7 +182,7 @@ def test_a_help_text_is_whole(command: Command) -> None:
         assert ("Exit codes:" in text) is not bool(children(command))
 
 
-@pytest.mark.parametrize("command", ALL, ids=lambda command: command.path)
+@looped("command", ALL, ids=lambda command: command.path)
 def test_the_examples_are_command_lines(command: Command) -> None:
     assert command.examples
     for _, line in command.examples:
@@ -216,7 +217,7 @@ def test_options_tells_flags_with_and_without_effect_apart() -> None:
     assert help_text(find_topic(["options"])) == options_text()
 
 
-@pytest.mark.parametrize("command", ALL, ids=lambda command: command.path)
+@looped("command", ALL, ids=lambda command: command.path)
 def test_no_two_flags_of_a_command_have_one_name(command: Command) -> None:
     flags = (*command.flags, *GLOBAL_FLAGS)
     names = [flag.name for flag in flags] + ["help"]

@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.recordings import FIXTURES
+from tests.support.rows import looped
 
 
 class Done(NamedTuple):
@@ -51,13 +50,13 @@ def test_a_har_is_read_again(tmp_path: Path) -> None:
     assert '"name":"stdin"' in html.read_text()
 
 
-@pytest.mark.parametrize(
+@looped(
     ("flags", "text"),
     [
         (("--har=a", "--follow"), "--har cannot be used with --follow"),
         (("--html=a", "--diff=b"), "--html cannot be used with --diff"),
         (("--har=a", "--html=a"), "--har and --html would write the same file"),
-        (("--html=/nowhere/at/all",), "open /nowhere/at/all: no such file or directory"),
+        (("--html=/nowhere/at/all",), "open /nowhere/at/all: there is no folder /nowhere/at"),
     ],
 )
 def test_what_cannot_be(flags: tuple[str, ...], text: str) -> None:

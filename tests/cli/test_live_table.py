@@ -24,6 +24,7 @@ from rawkube.rollout.happenings import (
     COMPLETE,
     FAILED,
     Cleared,
+    Explained,
     Found,
     Happening,
     Note,
@@ -75,12 +76,14 @@ def test_a_row_says_where_its_workload_is() -> None:
         ([Found(web, finding("heals")), Result(web, COMPLETE, None, 3.0)], "complete", GOOD),
         ([Found(web, finding("slow", WAITS)), Result(web, FAILED, RolloutFailed("gone"), 3.0)], "gone", BAD),
         ([Found(web, finding("heals")), Result(web, FAILED, RolloutFailed("gone"), 3.0)], "heals", BAD),
+        ([Result(web, FAILED, RolloutFailed("gone"), 3.0, why=Explained((finding("looked at"),)))], "looked at", BAD),
     ]
     for more, why, mood in table:
         row = board(first, *more).picture(10, 5.0).rows[0]
         ended = isinstance(more[-1], Result) if more else False
         assert row[:1] + row[2:] == ("web", "3s" if ended else "5s", "7", why, mood), more
         assert row.counts == "1/0/2 of 3"
+    assert board(Found(web, finding("early"))).picture(10, 5.0).rows[0].counts == ""
 
 
 def test_names_tell_what_differs() -> None:
@@ -169,7 +172,8 @@ def test_on_a_terminal(tmp_path: Path) -> None:
         process = following(terminal, cluster.url, tmp_path, TERM="xterm", NO_COLOR="1")
         terminal.look_for(b"1 of 3 complete, 2 under way")
         terminal.resize(60, 24)
-        terminal.look_for(b"\x1b[2J")
+        for _ in range(2):  # the first may have been drawn for the old width
+            terminal.look_for(b"\r\x1b[2K")
         shown = terminal.look_for(b"under way").decode()
         assert max(len(plain(line)) for line in shown.splitlines()) < 60
         cluster.put(deployment("b"))

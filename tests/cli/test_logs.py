@@ -20,6 +20,7 @@ from rawkube.remotecommand.logs import Wanted, log_query
 from tests.support.logs_server import Log, LogsServer, Reply, answers, line
 from tests.support.pods_server import a_pod, statuses, terminated
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 from tests.support.run import environment, rawkube_command, run, start
 from tests.support.script import failure
 
@@ -44,7 +45,7 @@ def ended(name: str, *containers: str, **labels: str) -> dict[str, Any]:
     return a_pod(name, *(containers or ("main",)), labels=labels, status=statuses(state=terminated(0)))
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "expected"),
     [
         ("2024-08-30T06:00:00Z", "2024-08-30T06:00:00Z"),
@@ -60,7 +61,7 @@ def test_a_time(text: str, expected: str) -> None:
     assert parse_rfc3339(text) == expected
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "why"),
     [
         ("", ' as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
@@ -69,6 +70,9 @@ def test_a_time(text: str, expected: str) -> None:
         ("2024-08-30T06:00:60Z", ": second out of range"),
         ("2024-08-30T25:00:00Z", ": hour out of range"),
         ("2024-08-30T06:00:00+25:00", ": time zone offset hour out of range"),
+        ("2024-08-30T06:00:00+24:61", ": time zone offset minute out of range"),
+        ("2024-08-30T06:00:00+1:00", ' as "2006-01-02T15:04:05Z07:00": cannot parse "+1:00" as "Z07:00"'),
+        ("0001-01-01T00:00:00+01:00", ": year out of range"),
         ("2024-08-30T06:00:00Z ", ': extra text: " "'),
         ("2024-08-30 06:00:00Z", ' as "2006-01-02T15:04:05Z07:00": cannot parse " 06:00:00Z" as "T"'),
         ("2024-8-30T06:00:00Z", ' as "2006-01-02T15:04:05Z07:00": cannot parse "8-30T06:00:00Z" as "01"'),
@@ -78,6 +82,33 @@ def test_no_time(text: str, why: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_rfc3339(text)
     assert str(caught.value) == f'parsing time "{text}"{why}'
+
+
+@looped(
+    ("words", "said"),
+    [
+        ("", "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'."),
+        ("a b c", "expected 'logs [-f] [-p] (POD | TYPE/NAME) [-c CONTAINER]'."),
+        ("web -l app=x", "only a selector (-l) or a POD name is allowed"),
+        ("web --pod-running-timeout=0s", "--pod-running-timeout must be higher than zero"),
+        ("web --since=1s --since-time=2024-08-30T06:00:00Z", "at most one of `sinceTime` or `sinceSeconds` may be "),
+        ("web main --all-containers", "--all-containers=true should not be specified with container name main"),
+        ("web main -c main", "only one of -c or an inline [CONTAINER] arg is allowed"),
+        ("web --limit-bytes=-1", "--limit-bytes must be greater than 0"),
+        ("web --since=-1s", "--since must be greater than 0"),
+        ("web --tail=-2", "--tail must be greater than or equal to -1"),
+        ("-f -l app=x --max-log-requests=1", "you are attempting to follow 2 log streams, but maximum allowed "),
+    ],
+)
+def test_what_is_refused(words: str, said: str, tmp_path: Path) -> None:
+    shown = logs(words.split(), tmp_path, [ended("web", app="x"), ended("db", app="x")], {})
+    assert (shown.stdout, shown.code) == (b"", 1)
+    assert any(said in text for text in shown.stderr), shown
+
+
+def test_a_selector_that_selects_nothing(tmp_path: Path) -> None:
+    shown = logs(["-l", "app=none"], tmp_path, [ended("web", app="x")], {})
+    assert shown == (b"", ["No resources found in default namespace."], 0)
 
 
 def test_a_cut_log_is_exit_code_1_with_the_reason(tmp_path: Path) -> None:

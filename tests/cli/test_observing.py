@@ -19,6 +19,7 @@ from rawkube.cli.output import Output
 from rawkube.observe.conversation import Conversation, Happening
 from rawkube.observe.recording import Recording
 from rawkube.observe.replay import Replay
+from tests.support.here import own_streams, run_here
 from tests.support.run import ROOT, environment, kubeconfig
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
@@ -38,9 +39,12 @@ def rollout(*flags: str, config: str) -> tuple[str, str, int]:
     return rawkube("rollout", "status", "deployment/web", *flags, config=config)
 
 
+UPDATE = FIXTURES / "rollout-listwatch/deployment-update.jsonl"
+
+
 @pytest.fixture
 def replay() -> Replay:
-    return Replay(FIXTURES / "rollout-listwatch/deployment-update.jsonl", speed=None)
+    return Replay(UPDATE, speed=None)
 
 
 def test_a_trace_in_a_file_tells_the_whole_way(replay: Replay, tmp_path: Path) -> None:
@@ -77,43 +81,35 @@ def test_levels(flags: Sequence[str], shown: str, hidden: str, replay: Replay, t
     assert hidden not in text
 
 
-def run_program(*args: str, url: str, home: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rawkube", *args]
-    return subprocess.run(
-        command, env=environment(home, url, PYTHONPATH=str(ROOT), **env), capture_output=True, text=True, timeout=60
-    )
+ONCE = ("rollout", "status", "deploy/web", "-w=false")
 
 
-@pytest.mark.parametrize(
-    ("args", "env", "traced"),
-    [
-        (["--trace"], {}, True),
-        (["-v6"], {}, True),
-        (["-v=9"], {}, True),
-        (["-v", "5"], {}, False),
-        ([], {"RAWKUBE_TRACE": "1"}, True),
-        ([], {"RAWKUBE_TRACE": "0"}, False),
-        ([], {}, False),
-    ],
-)
-def test_on_stderr(args: list[str], env: dict[str, str], traced: bool, replay: Replay, tmp_path: Path) -> None:
+def test_on_stderr(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past what the command itself writes: straight to the descriptor."""
+    for args, variable, traced in (
+        (["--trace"], "", True),
+        (["-v6"], "", True),
+        (["-v=9"], "", True),
+        (["-v", "5"], "", False),
+        ([], "1", True),
+        ([], "0", False),
+        ([], "", False),
+    ):
+        monkeypatch.setenv("RAWKUBE_TRACE", variable)
+        with Replay(UPDATE, speed=None) as server:
+            stdout, stderr, code = rawkube(*ONCE, *args, config=server.kubeconfig)
+        assert (code, stderr) == (0, ""), (args, variable)
+        assert stdout.startswith("Waiting for ")
+        told = capfd.readouterr().err
+        assert ("→ GET /apis/apps/v1/" in told) is bool(told) is traced, (args, variable, told)
+
+
+def test_the_file_of_a_variable(replay: Replay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAWKUBE_TRACE", str(tmp_path / "t"))
+    monkeypatch.setenv("RAWKUBE_RECORD", str(tmp_path))
     with replay as server:
-        ran = run_program(
-            "rollout", "status", "deploy/web", "-w=false", "-n=demo", *args, url=server.url, home=tmp_path, **env
-        )
-    assert ran.returncode == 0
-    assert ran.stdout.startswith("Waiting for ")
-    assert ("→ GET /apis/apps/v1/" in ran.stderr) is traced
-    assert bool(ran.stderr) is traced
-
-
-def test_the_file_of_a_variable(replay: Replay, tmp_path: Path) -> None:
-    files = {"RAWKUBE_TRACE": str(tmp_path / "t"), "RAWKUBE_RECORD": str(tmp_path)}
-    with replay as server:
-        ran = run_program(
-            "rollout", "status", "deploy/web", "-w=false", "-n=demo", url=server.url, home=tmp_path, **files
-        )
-    assert (ran.returncode, ran.stderr) == (0, "")
+        _, stderr, code = rawkube(*ONCE, config=server.kubeconfig)
+    assert (code, stderr) == (0, "")
     assert "→ GET" in (tmp_path / "t").read_text()
     (made,) = tmp_path.glob("rawkube-*.jsonl")
     with Recording(made) as recording:
@@ -173,20 +169,18 @@ def words_of(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_recording_of_a_replay_is_the_same_conversation(name: str, tmp_path: Path) -> None:
+def test_a_recording_of_a_replay_is_the_same_conversation(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
     recordings = [FIXTURES / f"{name}.jsonl", tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
     ran = []
     for source, made in pairwise(recordings):
-        with Replay(source, speed=None) as server:
-            command = [sys.executable, "-m", "rawkube", *words_of(name), f"--record={made}"]
-            if "--" in command:
-                at = command.index("--")
-                command = [*command[:at], command[-1], *command[at:-1]]
-            env = {"KUBECONFIG": server.kubeconfig, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent", "TZ": "UTC"}
-            ran.append(subprocess.run(command, env=env, capture_output=True, text=True, timeout=60))
+        with Replay(source, speed=None) as server, own_streams():
+            ran.append(run_here(f"--record={made}", *words_of(name), config=server.kubeconfig))
     if name != "watch/list-then-watch":  # its lines begin with the time
-        assert (ran[0].stdout, ran[0].returncode) == (ran[1].stdout, ran[1].returncode), ran
-    assert ran[0].stdout or ran[0].returncode
+        assert (ran[0].data, ran[0].code) == (ran[1].data, ran[1].code), ran
+    assert ran[0].data or ran[0].code
     assert conversation(recordings[1]) == conversation(recordings[2])
 
 
@@ -235,11 +229,9 @@ def test_secrets_are_kept_where_that_is_asked_for_and_said_loudly(tmp_path: Path
 
 def test_a_trace_of_a_session(tmp_path: Path) -> None:
     trace = tmp_path / "t"
-    with Replay(FIXTURES / "exec/v5-exit-3.jsonl", speed=None) as server:
-        command = [sys.executable, "-m", "rawkube", f"--trace={trace}", *words_of("exec/v5-exit-3")]
-        env = {"KUBECONFIG": server.kubeconfig, "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
-        ran = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
-    assert (ran.returncode, ran.stdout) == (3, "out\n")
+    with Replay(FIXTURES / "exec/v5-exit-3.jsonl", speed=None) as server, own_streams():
+        ran = run_here(f"--trace={trace}", *words_of("exec/v5-exit-3"), config=server.kubeconfig)
+    assert (ran.code, ran.stdout) == (3, "out\n")
     text = trace.read_text()
     for line in (
         "upgraded to a WebSocket, v5.channel.k8s.io",
@@ -256,8 +248,8 @@ def test_a_trace_of_a_session(tmp_path: Path) -> None:
     ("flags", "text"),
     [
         (["--trace-level=loud"], '--trace-level must be one of headers, events, frames, bytes, not "loud"'),
-        (["--trace=/no/such/folder/t"], "--trace: open /no/such/folder/t: no such file or directory"),
-        (["--record=/no/such/folder/r"], "open /no/such/folder/r: no such file or directory"),
+        (["--trace=/no/such/folder/t"], "--trace: open /no/such/folder/t: there is no folder /no/such/folder; name "),
+        (["--record=/no/such/folder/r"], "--record: open /no/such/folder/r: there is no folder /no/such/folder; name "),
     ],
 )
 def test_what_cannot_be(flags: list[str], text: str, replay: Replay) -> None:

@@ -6,17 +6,16 @@ import io
 import json
 from pathlib import Path
 
-import pytest
-
 from rawkube.cli.commands import read_command
 from rawkube.cli.connection import use_of_stdin
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.plugins import TokenServer, shell, user
+from tests.support.rows import looped
 from tests.support.run import kubeconfig
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "use"),
     [
         ("exec -i web -- sh", "used by --stdin"),

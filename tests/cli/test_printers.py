@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +16,7 @@ from rawkube.cli.printers import full_name, to_json, to_yaml, without_managed_fi
 from rawkube.cli.yaml_text import sorted_keys
 from rawkube.kubeconfig.document import parse
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 
 def test_json_is_sorted_and_indented_by_four() -> None:
@@ -25,7 +25,7 @@ def test_json_is_sorted_and_indented_by_four() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "shown"),
     [
         ("<a&b>", r'"\u003ca\u0026b\u003e"'),
@@ -40,7 +40,7 @@ def test_json_strings(text: str, shown: str) -> None:
     assert to_json({text: text}) == f"{{\n    {shown}: {shown}\n}}\n"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("value", "as_json", "as_yaml"),
     [
         (0, "0", "0"),
@@ -68,12 +68,15 @@ def test_numbers(value: float, as_json: str, as_yaml: str) -> None:
         assert json_number(value)
 
 
-@pytest.mark.parametrize(("value", "shown"), [(100000.0, "100000"), (1e6, "1e+06"), (0.1, "0.1"), (7, "7")])
+@looped(
+    ("value", "shown"),
+    [(100000.0, "100000"), (1e6, "1e+06"), (0.1, "0.1"), (7, "7"), (2**70, "1.1805916207174113e+21")],
+)
 def test_numbers_as_go_shows_them_elsewhere(value: float, shown: str) -> None:
     assert general_number(value) == shown
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "shown"),
     [
         *[(word, f'"{word}"') for word in ("", "null", "~", "true", "y", "No", "0x1f", "1e3", "1_000", "0755", "1:30")],
@@ -98,13 +101,17 @@ def test_numbers_as_go_shows_them_elsewhere(value: float, shown: str) -> None:
         ("x" * 100, "x" * 100),
         ("x" * 100 + "  y z", "x" * 100 + "  y\n  z"),
         ("it's: " * 20, "'" + "it''s: " * 11 + "it''s:\n  " + "it''s: " * 7 + "it''s: '"),
+        ("\a" + "word " * 20 + "end", '"\\a' + "word " * 15 + "word\n  " + "word " * 4 + 'end"'),
+        ("\a" + "word  " * 16 + "end", '"\\a' + "word  " * 12 + "word\n  \\ " + "word  " * 3 + 'end"'),
+        ("a\ud83db", "a\ufffdb"),
+        ("\a\ud83d", '"\\a\ufffd"'),
     ],
 )
 def test_yaml_strings(text: str, shown: str) -> None:
     assert to_yaml({"k": text}) == f"k: {shown}\n"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("value", "shown"),
     [
         ({"a": None, "b": True, "c": {}, "d": [], "e": {"f": 1}}, "a: null\nb: true\nc: {}\nd: []\ne:\n  f: 1\n"),
@@ -115,6 +122,7 @@ def test_yaml_strings(text: str, shown: str) -> None:
         ({"a\nb": [1]}, "? |-\n  a\n  b\n: - 1\n"),
         ({"1": 1, "true": 2, "": 3}, '"": 3\n"1": 1\n"true": 2\n'),
         ([], "[]\n"),
+        ([1, "b"], "- 1\n- b\n"),
         ({}, "{}\n"),
         ("a", "a\n"),
     ],
@@ -123,7 +131,7 @@ def test_yaml_collections(value: Any, shown: str) -> None:
     assert to_yaml(value) == shown
 
 
-@pytest.mark.parametrize(
+@looped(
     "keys",
     [
         ["a", "b", "ab"],

@@ -18,6 +18,8 @@ from tests.support.following import checked, in_short, status, validator
 from tests.support.run import kubeconfig, rawkube_command, start
 from tests.support.workloads import daemonset, deployment, statefulset
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 DEADLINE = ("Progressing", "False", "ProgressDeadlineExceeded")
 
 
@@ -88,14 +90,14 @@ ENDS = [
     ([deployment("a", condition=DEADLINE)], ["deploy"], 1, 3, ["result a failed", "result * failed"]),
     (
         [deployment("a", u=1)],
-        ["deploy", "--timeout=100ms"],
+        ["deploy", "--timeout=300ms"],
         1,
         6,
         ["observed a", "result a timed-out", "result * timed-out"],
     ),
     (
         [deployment("a", u=1)],
-        ["deploy", "--timeout-total=100ms"],
+        ["deploy", "--timeout-total=300ms"],
         1,
         6,
         ["observed a", "result a timed-out", "result * timed-out"],

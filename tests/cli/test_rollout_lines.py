@@ -20,6 +20,8 @@ from tests.support.following import Followed, status
 from tests.support.run import kubeconfig
 from tests.support.workloads import daemonset, deployment, statefulset
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 DEADLINE = ("Progressing", "False", "ProgressDeadlineExceeded")
 
 
@@ -77,18 +79,23 @@ def test_many_at_once(tmp_path: Path) -> None:
             0,
         ),
         (
-            ["deploy", "--parallel", "--timeout=200ms", "--explain=never"],
+            ["deploy", "--parallel", "--timeout=300ms", "--explain=never"],
             [ok("a"), waits("b")],
             ["error: deployment.apps/b: timed out waiting for the condition"],
             1,
         ),
         (
-            ["deploy/b", "--parallel", "--timeout=200ms", "--explain=never"],
+            ["deploy/b", "--parallel", "--timeout=300ms", "--explain=never"],
             [waits("b")],
             ["error: timed out waiting for the condition"],
             1,
         ),
-        (["deploy", "--require=3", "-w=false"], [ok("a"), waits("b")], ["error: 1 of 2 are complete, 3 required"], 1),
+        (
+            ["deploy", "--require=3", "-w=false"],
+            [ok("a"), waits("b")],
+            ["3 can never be complete: there are only 2", "error: 1 of 2 are complete, 3 required"],
+            1,
+        ),
     ]
     with Cluster(*things) as cluster:
         for args, lines, notes, code in table:
@@ -143,6 +150,13 @@ USAGE = [
     (["deploy", "a", "--all"], "name cannot be provided when a selector is specified"),
     (["-f", "x.yaml", "-A"], "--all and --all-namespaces cannot be used when a path is specified"),
     (["deploy", "--field={.a=b"], "unexpected path string"),
+    (["-f", "x", "-k", "y"], "only one of -f or -k can be specified"),
+    (["-k", "y", "-R"], "the -k flag can't be used with -f or -R"),
+    (["-k", "y"], "rawkube builds no kustomizations: pipe `kustomize build DIR` into `-f -`"),
+    (["-f", "x", "deploy/a"], "resource/name arguments cannot be provided when a path is specified"),
+    (["-f", "x", "deploy"], "you may not specify resource arguments as well"),
+    (["deploy/a", "--revision=-1"], "revision must be a positive integer: -1"),
+    (["deploy", "--progress", "-o", "json"], "only one of --output and --progress can be specified"),
 ]
 
 
@@ -150,6 +164,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
     for args, text in USAGE:
         ran = status("http://127.0.0.1:1", tmp_path, *args)
         assert (ran.code, ran.stdout) == (1, "") and text in ran.stderr and "refused" not in ran.stderr, (args, ran)
+
+
+def test_what_may_not_be_listed_is_told_in_the_servers_words(tmp_path: Path) -> None:
+    with Cluster(forbidden=(("list", "deployments"),)) as cluster:
+        for args in (["deploy"], ["deploy", "-l", "app=web"]):
+            ran = status(cluster.url, tmp_path, *args)
+            said = "Error from server (Forbidden): deployments is forbidden: User cannot list it"
+            assert (ran.stdout, ran.notes, ran.code) == ("", [said], 1), args
 
 
 # Why it does not finish.
@@ -214,9 +236,9 @@ def test_a_failure_is_explained_above_kubectls_last_line(tmp_path: Path) -> None
     never = ["--explain=never"]
     for things, args, last in (
         ([stuck(condition=DEADLINE)], [], 'error: deployment "web" exceeded its progress deadline'),
-        ([stuck()], ["--timeout=100ms"], TIMED_OUT),
-        ([stuck()], ["--timeout=100ms", "--parallel"], TIMED_OUT),
-        ([stuck()], ["--timeout-total=100ms"], TIMED_OUT),
+        ([stuck()], ["--timeout=300ms"], TIMED_OUT),
+        ([stuck()], ["--timeout=300ms", "--parallel"], TIMED_OUT),
+        ([stuck()], ["--timeout-total=300ms"], TIMED_OUT),
     ):
         with Cluster(*things, *pods_of()) as cluster:
             ran = status(cluster.url, tmp_path, "deploy/web", *args)
@@ -230,7 +252,7 @@ def test_a_failure_is_explained_above_kubectls_last_line(tmp_path: Path) -> None
 def test_what_may_not_be_looked_at_is_said(tmp_path: Path) -> None:
     forbidden = (("list", "pods"), ("list", "replicasets"), ("list", "events"))
     with Cluster(stuck(), *pods_of(), forbidden=forbidden) as cluster:
-        ran = status(cluster.url, tmp_path, "deploy/web", "--timeout=100ms")
+        ran = status(cluster.url, tmp_path, "deploy/web", "--timeout=300ms")
     assert ran.notes[-1] == TIMED_OUT
     assert any("could not look at" in line and "pods" in line for line in ran.notes[:-1])
 
@@ -250,7 +272,7 @@ def test_what_may_not_be_watched_is_said_once_and_stands_in_the_result(tmp_path:
 def test_that_no_more_are_explained_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rawkube.rollout.why.MOST", 1)
     with Cluster(*(stuck(name) for name in "abc"), *pods_of()) as cluster:
-        ran = status(cluster.url, tmp_path, "deploy", "a", "b", "c", "--timeout=100ms")
+        ran = status(cluster.url, tmp_path, "deploy", "a", "b", "c", "--timeout=300ms")
     told = [line for line in ran.notes if "further" in line]
     assert told == ["could not look at further workloads: only 1 are explained at their ends"], ran.notes
 
@@ -320,7 +342,7 @@ def test_other_kinds_by_their_own_rules(tmp_path: Path) -> None:
         ran = status(cluster.url, tmp_path, "pod/web-2-x", "--any-kind", "--timeout=5s")
         assert ran.code == 0, ran
         ran = status(
-            cluster.url, tmp_path, "deploy/a", "--field=.spec.replicas=4", "--timeout=100ms", "--explain=never"
+            cluster.url, tmp_path, "deploy/a", "--field=.spec.replicas=4", "--timeout=300ms", "--explain=never"
         )
         assert ran.code == 1 and ran.notes[-1] == TIMED_OUT
 

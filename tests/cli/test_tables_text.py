@@ -13,6 +13,7 @@ from rawkube.cli.age import age, human_duration
 from rawkube.cli.tables_text import Layout, TextTable, go_value, slim, table_of
 from rawkube.errors import DecodeError
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 
 def table(
@@ -31,7 +32,7 @@ def text(*tables: Any, **layout: Any) -> str:
     return TextTable(Layout(**layout)).text(tables)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("layout", "shown"),
     [
         ({}, "NAME   READY\na      1/1\n"),
@@ -54,7 +55,7 @@ def test_a_table_without_rows_says_nothing() -> None:
     assert text({"kind": "Table"}) == ""
 
 
-@pytest.mark.parametrize("columns", [None, [], ["x"], [{"name": "Far", "priority": 1}]], ids=str)
+@looped("columns", [None, [], ["x"], [{"name": "Far", "priority": 1}]], ids=str)
 def test_a_table_without_a_column_that_is_shown(columns: Any) -> None:
     assert text({"kind": "Table", "columnDefinitions": columns, "rows": [{"cells": ["a"]}]}) == "\n\n"
 
@@ -72,7 +73,7 @@ def test_later_rows_keep_the_columns() -> None:
     assert screen.text([table(["b", 3])]) == "b             3\n"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("cell", "shown"),
     [
         (None, ""),
@@ -146,7 +147,7 @@ def test_rows_as_tables_of_their_own() -> None:
             rows_of(odd)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("seconds", "shown"),
     [
         (-5, "<invalid>"),
@@ -173,6 +174,6 @@ def test_durations(seconds: float, shown: str) -> None:
     assert human_duration(seconds) == shown
 
 
-@pytest.mark.parametrize("timestamp", [None, "", "yesterday", 7])
+@looped("timestamp", [None, "", "yesterday", 7])
 def test_an_age_that_is_not_known(timestamp: object) -> None:
     assert age(timestamp, 0.0) == "<unknown>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,10 @@ from rawkube.cli.text import error_text, escape
 from rawkube.errors import (
     ConfigError,
     ConnectionRefused,
+    CredentialError,
     DeadlineExceeded,
     ObjectDeleted,
+    PreferencesError,
     RawkubeError,
     ResolveError,
     RolloutFailed,
@@ -21,6 +22,7 @@ from rawkube.errors import (
     UsageError,
     WaitTimeout,
 )
+from tests.support.rows import looped
 
 
 def status(reason: str = "", message: str = "", **more: Any) -> StatusError:
@@ -36,7 +38,7 @@ ONE = ("field", 'Invalid value: "single": details')
 TWO = ("field2", 'Invalid value: "multi2": details')
 
 
-@pytest.mark.parametrize(
+@looped(
     ("error", "text"),
     [
         (invalid("Invalid1", "invalidation", ONE), 'The Invalid1 "invalidation" is invalid: field: Invalid value: "single": details\n'),
@@ -53,6 +55,8 @@ TWO = ("field2", 'Invalid value: "multi2": details')
             status("", 'admission webhook "my.webhook" denied the request without explanation', code=422),
             'Error from server: admission webhook "my.webhook" denied the request without explanation\n',
         ),
+        (status("Invalid", "Some message", details={"causes": None}), "The request is invalid: Some message\n"),
+        (status("Invalid", "unused", details={"causes": [{"field": "a"}, "no cause"]}), "The request is invalid: a: \n"),
         (status("Invalid", 'admission webhook "w"', code=422), 'The request is invalid: admission webhook "w"\n'),
         (status("NotFound", 'deployments.apps "x" not found'), 'Error from server (NotFound): deployments.apps "x" not found\n'),
         (status("Unauthorized", "Unauthorized"), "error: You must be logged in to the server (Unauthorized)\n"),
@@ -68,6 +72,8 @@ TWO = ("field2", 'Invalid value: "multi2": details')
         (UsageError("error: already said"), "error: already said\n"),
         (UsageError("unknown flag: --foo\nSee 'x --help' for usage."), "error: unknown flag: --foo\nSee 'x --help' for usage.\n"),
         (ConfigError("no"), "error: no\n"),
+        (PreferencesError("kuberc: no"), "kuberc: no\n"),
+        (CredentialError("no plugin", help=["install it"]), "Unable to connect to the server: no plugin\ninstall it\n"),
         (ConfigError("no", in_configuration=True), "Error in configuration: no\n"),
         (ConfigError("a; b", problems=["a", "b"]), "Error in configuration: \n* a\n* b\n"),
     ],
@@ -89,7 +95,7 @@ def test_several_errors_are_a_line_each_and_lose_the_plain_prefix() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "safe"),
     [
         ("plain ü 漢", "plain ü 漢"),

@@ -185,7 +185,7 @@ class TestTheWayThere:
             (["job/load", FOR], ["list", "watch rv=101"]),
             (["job/load", FOR, "--for=condition=Failed"], ["list", "watch rv=101"]),
             (["job/load", FOR, "--for=condition=Failed", "--timeout=0"], ["get load"]),
-            (["jobs", "--all", FOR], ["list", "list", "watch rv=101"]),
+            (["jobs", "--all", FOR], ["list", "watch rv=101"]),
         ):
             with one(job(), job(COMPLETE, FAILED)) as server:
                 wait(server.url, tmp_path, *args)
@@ -243,13 +243,14 @@ class TestTheWayThere:
 
     def test_a_server_that_does_not_answer(self, tmp_path: Path) -> None:
         """Nothing is said of what is there and what is not."""
+        silent = "the server has not answered\n"
         for args, about in ((["--for=create"], ""), ([FOR], " on jobs/load"), ([FOR, FAIL], " on jobs/load")):
             with ApiServer(answers={"list": [SILENCE]}) as server:
                 ended = wait(server.url, tmp_path, "job/load", *args, LATE)
-            assert ended == Ended("", f"error: timed out waiting for the condition{about}\n", 1)
+            assert ended == Ended("", f"{silent}error: timed out waiting for the condition{about}\n", 1)
         with ApiServer(answers={"list": [SILENCE]}) as server:
             ended = wait(server.url, tmp_path, "jobs", "--all", FOR, LATE)
-        assert ended == Ended("", "error: timed out waiting for the condition on jobs\n", 1)
+        assert ended == Ended("", f"{silent}error: timed out waiting for the condition on jobs\n", 1)
 
     def test_a_file_of_what_is_to_be_created(self, tmp_path: Path) -> None:
         (tmp_path / "job.yaml").write_text("{apiVersion: batch/v1, kind: Job, metadata: {name: load}}")

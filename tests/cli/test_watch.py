@@ -32,6 +32,8 @@ from tests.support.server import Peer, ScriptedServer
 from tests.support.watching import watch
 from tests.support.workloads import daemonset, deployment
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 STARTED, UPDATED, DONE = deployment(u=1), deployment(u=2), deployment()
 LISTED = "LISTED Deployment default/web 101 0/3 ready"
 MODIFIED = "MODIFIED Deployment default/web 102 status.updatedReplicas 1→2"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from rawkube.api.object_store import INITIAL, RELIST, WATCH, Seen
 from rawkube.cli.watch_lines import Event, Lines, state_of, to_json, to_name
 from tests.support.client import DEPLOYMENTS, NODES, PODS
 from tests.support.examples import examples
+from tests.support.rows import looped
 from tests.support.workloads import deployment
 
 Object = dict[str, Any]
@@ -90,7 +90,7 @@ TEXTS: dict[str, tuple[Event, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@looped("name", TEXTS)
 def test_a_line(name: str) -> None:
     event, text = TEXTS[name]
     assert Lines().text(event) == f"18:02:12 {text}\n"
@@ -140,7 +140,7 @@ def test_diff_of_what_is_new_and_of_what_goes() -> None:
     assert lines[1:] == ["    status.updatedReplicas 1→2"]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("item", "state"),
     [
         ({}, ""),

@@ -15,6 +15,7 @@ import pytest
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from rawkube.observe.replay import Replay
+from tests.support.rows import looped
 from tests.support.run import ROOT, kubeconfig
 from tests.support.script import failure
 from tests.support.websocket import (
@@ -73,7 +74,7 @@ def against(server: ExecServer, tmp_path: Path, *args: str, typed: bytes | None 
     return ws(*args, config=str(config), typed=typed)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("name", "args", "code", "shown"),
     [
         ("v5-exit-3", ["--protocol=v5.channel.k8s.io"], 3, 'binary stdout 4 B "out\\n"'),

@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 
 COMMANDS: dict[str, list[str]] = {
     "get": ["get", "deployment/web", "-o", "json"],
-    "list": ["rollout", "status", "deployment/web", "--timeout=1s", "--watch-timeout=1s"],
+    "list": ["rollout", "status", "deployment/web", "--timeout=3s", "--watch-timeout=1s"],
     "watch": ["watch", "deployment/web", "-o", "json", "--count=2", "--timeout=3500ms", "--watch-timeout=1s"],
     "rollout": ["rollout", "status", "deployment/web", "--timeout=3500ms", "--watch-timeout=1s"],
     "exec": ["exec", "p", "--", "x"],

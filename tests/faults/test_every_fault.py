@@ -150,12 +150,12 @@ TABLE: dict[str, Row] = {
     "null": row(VERSION + "the answer is no JSON object", AGAIN, REFUSED + "null", rollout=NOTED),
     "NaN": row(VERSION + "invalid character 'N' looking for beginning of value", AGAIN, NO_SOCKET, rollout=NOTED),
     "two values": row(VERSION + "invalid character '{' after top-level value", OK, NO_SOCKET),
-    "10 MiB": row(OK, OK, NOTHING),
+    "2 MiB": row(OK, OK, NOTHING),
     "another object": row(OK, OK, NO_SOCKET, list=TIME),
     "version backwards": row(OK, OK, NO_SOCKET),
     "version that is a number": row(OK, OK, NO_SOCKET),
     "duplicate keys": row(OK, OK, NO_SOCKET),
-    "deep": row("error: what was read is nested too deeply", OK, NO_SOCKET, list=OK),
+    "deep": row(OK, OK, NO_SOCKET),
     "far too deep": row(VERSION + "exceeded max depth", AGAIN, NO_SOCKET, rollout=NOTED),
     "huge integer": row(VERSION + "a number is too long", AGAIN, NO_SOCKET, rollout=NOTED),
     "huge float": row(VERSION + "json: cannot unmarshal number 1e999 into…", AGAIN, NO_SOCKET, rollout=NOTED),
@@ -272,11 +272,11 @@ def test_a_fault_for_ever_is_no_success() -> None:
 
     def check(name: str) -> list[str]:
         with FaultServer(HTTP[name], "watch") as server:
-            outcome = run(server.url, [*COMMANDS["rollout"], "--timeout=700ms"])
+            outcome = run(server.url, [*COMMANDS["rollout"], "--timeout=500ms"])
         wrong = [] if outcome.seconds < DEADLINE else [f"it took {outcome.seconds} s"]
         if outcome.code == 0:
             wrong += [] if COMPLETE.encode() in outcome.stdout else ["a success that says nothing"]
-        elif set(outcome.stdout.decode().splitlines(keepends=True)) != {UPDATED_1}:
+        elif not set(outcome.stdout.decode().splitlines(keepends=True)) <= {UPDATED_1}:
             wrong.append(f"stdout is {outcome.stdout[:500]!r}")
         return [f"{name}: {one}" for one in wrong]
 
@@ -400,11 +400,14 @@ def test_every_session() -> None:
 
 def test_a_server_that_reads_nothing() -> None:
     """A window that stays shut is silence; one that opens late costs no byte."""
-    for name, wanted in WINDOWS.items():
+
+    def outcome_of(name: str) -> Outcome:
         with tempfile.TemporaryFile() as stdin, FaultServer(WINDOW[name], "exec", window=1 << 16) as server:
             stdin.write(b"i" * MUCH)
             stdin.seek(0)
-            outcome = run(server.url, ["exec", "-i", "p", "--", "x"], stdin=stdin.fileno())
+            return run(server.url, ["exec", "-i", "p", "--", "x"], stdin=stdin.fileno())
+
+    for (name, wanted), outcome in zip(WINDOWS.items(), all_at_once(outcome_of, WINDOWS), strict=True):
         assert outcome[:3] == wanted, (name, outcome)
         assert outcome.seconds < DEADLINE, (name, outcome)
 

@@ -314,7 +314,7 @@ def bulk(home: Path, *args: str, stdin: Stream = subprocess.DEVNULL) -> Iterator
 
 
 def test_much_output_in_little_memory(tmp_path: Path) -> None:
-    size, digest = 128 * MIB, hashlib.sha256()
+    size, digest = 64 * MIB, hashlib.sha256()
     with bulk(tmp_path, "p", "--", "source", str(size)) as run:
         while piece := run.running.stdout.read(MIB):
             digest.update(piece)
@@ -324,7 +324,7 @@ def test_much_output_in_little_memory(tmp_path: Path) -> None:
 
 
 def test_much_input_in_little_memory(tmp_path: Path) -> None:
-    size = 48 * MIB
+    size = 44 * MIB
     with bulk(tmp_path, "-i", "p", "--", "sink", stdin=subprocess.PIPE) as run:
         for piece in stream_of(size):
             run.running.stdin.write(piece)

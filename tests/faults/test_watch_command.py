@@ -37,6 +37,8 @@ from tests.support.server import Peer, SeenRequest
 from tests.support.watching import Watched, watch
 from tests.support.workloads import daemonset, deployment
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 STARTED, UPDATED, DONE = deployment(u=1), deployment(u=2), deployment()
 STREAM = "watch-list"
 
@@ -55,7 +57,7 @@ def seen_after(steps: list[Step], home: Path, count: int, *args: str, **more: An
 ENDS: dict[str, list[Step]] = {
     "clean": [modified(UPDATED), close(), modified(DONE)],
     "without the last chunk": [modified(UPDATED), drops(), modified(DONE)],
-    "reset": [modified(UPDATED), pause(0.3), drops("reset"), modified(DONE)],
+    "reset": [modified(UPDATED), pause(0.1), drops("reset"), modified(DONE)],
     "inside an event": [bookmark(), cuts(UPDATED), modified(DONE)],
     "inside an event, without the last chunk": [bookmark(), cuts(UPDATED, end=False), modified(DONE)],
     "while nobody watched": [bookmark(), unseen("MODIFIED", UPDATED), close(), modified(DONE)],
@@ -72,7 +74,7 @@ def test_however_a_watch_ends_each_state_is_told_once(name: str, tmp_path: Path)
 
 
 def test_an_outage_has_a_note_at_each_end(tmp_path: Path) -> None:
-    found, seen = seen_after([bookmark(), goes_away(0.5), modified(UPDATED)], tmp_path, 2)
+    found, seen = seen_after([bookmark(), goes_away(0.2), modified(UPDATED)], tmp_path, 2)
     assert changes(found)[1:] == ["status.updatedReplicas 1→2"]
     began, over = found.notes
     assert "lost" in began and "refused" in began and "back" in over
@@ -154,7 +156,7 @@ def test_what_is_no_event_is_shown_on_one_line_and_the_objects_are_listed_again(
 def test_time_that_is_over_in_an_outage_is_an_error(tmp_path: Path) -> None:
     steps: list[Step] = [bookmark(), goes_away(30), modified(UPDATED)]
     with ApiServer(Workload(STARTED, steps=steps)) as server:
-        found = watch(server.url, tmp_path, "deployment/web", "--timeout=1s")
+        found = watch(server.url, tmp_path, "deployment/web", "--timeout=500ms")
     assert (len(found.lines), found.code) == (1, 1)
     assert found.notes[1:] == ["the connection to the server is lost", "error: timed out waiting for the condition"]
 
@@ -162,16 +164,16 @@ def test_time_that_is_over_in_an_outage_is_an_error(tmp_path: Path) -> None:
 def test_watches_that_end_after_an_event_each_are_spaced_out(tmp_path: Path) -> None:
     steps = [step for number in range(200) for step in (modified(deployment(u=number)), close())]
     with ApiServer(Workload(STARTED, steps=steps)) as server:
-        found = watch(server.url, tmp_path, "deployment/web", "--timeout=3s")
+        found = watch(server.url, tmp_path, "deployment/web", "--timeout=500ms")
         watches = server.seen().count("list"), sum(request.startswith("watch") for request in server.seen())
-    # Five at once, then three a second.
-    assert watches[0] == 1 and 5 <= watches[1] <= 16
+    # Five at once, then thirty a second.
+    assert watches[0] == 1 and 5 <= watches[1] <= 21
     assert found.code == 0 and len(found.lines) >= 5
 
 
 def test_expiry_for_ever_is_no_tight_loop(tmp_path: Path) -> None:
     with ApiServer(Workload(STARTED), answers={"watch": [failure(410, "too old")] * 1000}) as server:
-        found = watch(server.url, tmp_path, "deployment/web", "--timeout=3s")
+        found = watch(server.url, tmp_path, "deployment/web", "--timeout=500ms")
         assert len(server.seen()) <= 10
     assert (len(found.lines), found.code) == (1, 0)
 

@@ -8,6 +8,7 @@ import pytest
 
 from rawkube.errors import RolloutFailed
 from rawkube.rollout.status import evaluate
+from tests.support.rows import looped
 from tests.support.workloads import Object, daemonset, deployment, statefulset
 
 WAITING = 'Waiting for deployment "web" rollout to finish: '
@@ -109,7 +110,7 @@ SEQUENCES: dict[str, tuple[list[Object], list[tuple[str, bool]]]] = {
 }
 
 
-@pytest.mark.parametrize(("states", "lines"), SEQUENCES.values(), ids=SEQUENCES)
+@looped(("states", "lines"), SEQUENCES.values(), ids=SEQUENCES)
 def test_states(states: list[Object], lines: list[tuple[str, bool]]) -> None:
     assert told(states) == lines
 
@@ -121,8 +122,8 @@ def test_a_strategy_that_waits_for_people_cannot_be_followed(kind: type) -> None
     assert str(raised.value) == "rollout status is only available for RollingUpdate strategy type"
 
 
-@pytest.mark.parametrize("reason", ["NewReplicaSetAvailable", "ReplicaSetUpdated", "DeploymentPaused", ""])
-@pytest.mark.parametrize("value", ["True", "False", "Unknown"])
+@looped("reason", ["NewReplicaSetAvailable", "ReplicaSetUpdated", "DeploymentPaused", ""])
+@looped("value", ["True", "False", "Unknown"])
 def test_only_the_reason_of_a_passed_deadline_is_a_failure(value: str, reason: str) -> None:
     progress = evaluate(deployment(u=1, condition=("Progressing", value, reason)))
     assert not progress.done

@@ -10,6 +10,7 @@ from rawkube.rollout import history
 from rawkube.rollout.history import CHANGE_CAUSE, Revision
 from rawkube.rollout.typed import typed
 from tests.support.revisions import controller_revision, deployment, other, replica_set, template
+from tests.support.rows import looped
 
 WEB = typed(deployment(), "Deployment")
 
@@ -18,7 +19,7 @@ def names(items: list[Object]) -> list[str]:
     return [item["metadata"]["name"] for item in items]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("group", "kind", "text"),
     [
         ("apps", "Deployment", ""),
@@ -42,6 +43,34 @@ def names(items: list[Object]) -> list[str]:
 )
 def test_kinds_without_revisions(group: str, kind: str, text: str) -> None:
     assert history.unsupported(group, kind, "history viewer", "history") == text
+
+
+def test_the_texts_of_a_history() -> None:
+    first, second = (
+        Revision(number, cause, typed(template("1"), "PodTemplateSpec"), {})
+        for number, cause in ((1, ""), (2, "a reason"))
+    )
+    revisions = {2: second, 1: first}
+    assert history.text_of(revisions, 0) == "\nREVISION  CHANGE-CAUSE\n1         <none>\n2         a reason\n"
+    assert history.text_of(revisions, 2).startswith("with revision #2\nPod Template:\n")
+    assert history.text_of({}, 0) == f"\n{history.NO_HISTORY}"
+    assert history.text_of({}, 3) == f"with revision #3\n{history.NO_HISTORY}"
+    assert history.chosen(revisions, 0) == [first, second]
+    assert history.chosen(revisions, 1) == [first]
+    with pytest.raises(RolloutFailed, match="unable to find the specified revision"):
+        history.text_of(revisions, 3)
+
+
+def test_the_present_revision_of_a_deployment_may_be_missing() -> None:
+    items = [replica_set("b", 2, template("1")), replica_set("a", 1, template("1"))]
+    elsewhere = typed({**deployment(), "spec": {**deployment()["spec"], "template": template("another")}}, "Deployment")
+    assert sorted(names(history.replica_sets_in_order(elsewhere, items))) == ["web-a", "web-b"]
+
+
+def test_a_revision_that_is_no_number_is_left_out() -> None:
+    odd = replica_set("a", 1, template("1"))
+    odd["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "one"
+    assert list(history.of_replica_sets([odd, replica_set("b", 2, template("1"))])) == [2]
 
 
 def test_only_what_is_controlled_counts() -> None:
@@ -74,9 +103,7 @@ def test_the_hash_label_makes_no_difference() -> None:
     assert "pod-template-hash" not in history.without_hash(with_hash)["metadata"]["labels"]
 
 
-@pytest.mark.parametrize(
-    ("revision", "number"), [(7, 7), (None, 0), ("x", None), ("", None), ("-3", -3), ("9" * 30, None)]
-)
+@looped(("revision", "number"), [(7, 7), (None, 0), ("x", None), ("", None), ("-3", -3), ("9" * 30, None)])
 def test_the_number_of_a_replica_set(revision: int | str | None, number: int | None) -> None:
     assert history.number_of(replica_set("a", revision, template())) == number
 

@@ -183,6 +183,23 @@ STATES: list[tuple[Object, str]] = [
         pod({"phase": "Failed", "containerStatuses": [{"name": "c0", "state": {"terminated": {"exitCode": 3}}}]}),
         '! pod "web-0" failed: container "c0" ended with exit code 3',
     ),
+    (
+        pod(
+            {
+                "phase": "Failed",
+                "containerStatuses": [
+                    "odd",
+                    {"name": "c0", "state": {"terminated": {"exitCode": 0}}},
+                    {"name": "c1", "state": {"terminated": {"exitCode": 2}}},
+                ],
+            }
+        ),
+        '! pod "web-0" failed: container "c1" ended with exit code 2',
+    ),
+    (
+        pod({"phase": "Failed", "containerStatuses": [{"name": "c0", "state": {"terminated": {"exitCode": 0}}}]}),
+        '! pod "web-0" failed',
+    ),
     (pod({"phase": "Failed"}), '! pod "web-0" failed'),
     # ReplicaSets.
     (replica_set(None, 0, 0), "Waiting for replica set spec update to be observed..."),

@@ -24,6 +24,8 @@ from tests.support.client import DEPLOYMENTS, Client, resource
 from tests.support.script import status
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 Object = dict[str, Any]
 BROKEN = {"containerStatuses": [CRASHED]}
 SPEC = {"nodeName": "n", "containers": [{"name": "app"}]}

@@ -10,6 +10,7 @@ from rawkube.errors import RolloutFailed
 from rawkube.rollout import patches
 from rawkube.rollout.typed import typed
 from tests.support.revisions import APPLIED, deployment, other, pod, replica_set, template
+from tests.support.rows import looped
 
 NOW = "2026-11-30T18:47:32Z"
 
@@ -36,7 +37,7 @@ def test_pause_and_resume() -> None:
     assert patches.resume(web(paused=True)) == b'{"spec":{"paused":null}}'
 
 
-@pytest.mark.parametrize(
+@looped(
     ("verb", "workload", "problem"),
     [
         (patches.pause, web(paused=True), "is already paused"),
@@ -80,7 +81,7 @@ def test_what_a_controller_would_keep() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@looped(
     ("offset", "zone"),
     [(0, "Z"), (3600, "+01:00"), (-12600, "-03:30"), (20700, "+05:45"), (-43200, "-12:00"), (50400, "+14:00")],
 )

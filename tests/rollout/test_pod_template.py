@@ -14,6 +14,7 @@ from rawkube.api.objects import Object
 from rawkube.rollout.pod_template import describe_template
 from rawkube.rollout.prefix_writer import PrefixWriter, cut, write_map
 from rawkube.rollout.typed import typed
+from tests.support.rows import looped
 from tests.support.templates import TEMPLATES, VOLUMES
 
 _PRINTED = (Path(__file__).parent / "described_templates.txt").read_text()
@@ -33,7 +34,7 @@ def describe(template: Object) -> str:
     return describe_template(typed(template, "PodTemplateSpec"))
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@looped("name", TEMPLATES)
 def test_a_template_reads_as_from_kubectl(name: str) -> None:
     template = TEMPLATES[name]
     metadata = template.get("metadata") or {}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rawkube.errors import RolloutFailed
 from rawkube.rollout.quantity import canonical, units, value
+from tests.support.rows import looped
 
 # What is written, and its canonical form.
 _FORMS = """
@@ -27,19 +28,19 @@ _FORMS = """
 _WORDS = _FORMS.split()
 
 
-@pytest.mark.parametrize(("text", "form"), list(zip(_WORDS[::2], _WORDS[1::2], strict=True)))
+@looped(("text", "form"), list(zip(_WORDS[::2], _WORDS[1::2], strict=True)))
 def test_the_canonical_form(text: str, form: str) -> None:
     assert canonical(text) == form
     assert canonical(canonical(text)) == form
 
 
-@pytest.mark.parametrize("text", ["", "x", "0x1", "1 2", " ", "٣", "1.2.3"])
+@looped("text", ["", "x", "0x1", "1 2", " ", "٣", "1.2.3"])
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(RolloutFailed, match="quantities must match the regular expression"):
         value(text)
 
 
-@pytest.mark.parametrize("text", ["--1", "1e", "1ei", "1KiKi", "1mm", "1e99999999"])
+@looped("text", ["--1", "1e", "1ei", "1KiKi", "1mm", "1e99999999"])
 def test_an_unknown_suffix(text: str) -> None:
     with pytest.raises(RolloutFailed, match="unable to parse quantity's suffix"):
         value(text)

@@ -27,6 +27,7 @@ from rawkube.rollout.status import (
 )
 from tests.support.examples import examples
 from tests.support.recordings import Exchange, exchanges, expected, name_of, recordings
+from tests.support.rows import looped
 
 Object = dict[str, Any]
 
@@ -265,14 +266,14 @@ PROGRESS: dict[str, tuple[Object, str, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("obj", "message", "done"), PROGRESS.values(), ids=PROGRESS)
+@looped(("obj", "message", "done"), PROGRESS.values(), ids=PROGRESS)
 def test_progress(obj: Object, message: str, done: bool) -> None:
     before = copy.deepcopy(obj)
     assert evaluate(obj) == Progress(message, done)
     assert obj == before
 
 
-@pytest.mark.parametrize(
+@looped(
     ("partition", "updated", "done"),
     [(p, u, u >= 5 - p) for p in range(7) for u in range(6)],
 )
@@ -281,8 +282,8 @@ def test_partitions_of_five(partition: int, updated: int, done: bool) -> None:
     assert evaluate(obj).done is done
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
-@pytest.mark.parametrize("api_version", ["apps/v1", "apps/v1beta2", "extensions/v1beta1"])
+@looped("kind", ["Deployment", "DaemonSet"])
+@looped("api_version", ["apps/v1", "apps/v1beta2", "extensions/v1beta1"])
 def test_absent_counters_are_zero(kind: str, api_version: str) -> None:
     obj = {
         "apiVersion": api_version,
@@ -368,7 +369,7 @@ FAILURES: dict[str, tuple[Object, int, type[RolloutFailed], str]] = {
 }
 
 
-@pytest.mark.parametrize(("obj", "revision", "kind", "text"), FAILURES.values(), ids=FAILURES)
+@looped(("obj", "revision", "kind", "text"), FAILURES.values(), ids=FAILURES)
 def test_failures(obj: Object, revision: int, kind: type[RolloutFailed], text: str) -> None:
     with pytest.raises(RolloutFailed) as caught:
         evaluate(obj, revision=revision)
@@ -455,7 +456,7 @@ WRONG_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("obj", "path", "value", "why"),
     WRONG_TYPES,
     ids=[f"{obj['kind']} {path}={value!r}" for obj, path, value, _ in WRONG_TYPES],
@@ -544,7 +545,7 @@ def shown(path: Path) -> tuple[str, str]:
 RECORDED = [path for path in recordings("rollout", "rollout-listwatch") if path.with_suffix(".expected.json").exists()]
 
 
-@pytest.mark.parametrize("path", RECORDED, ids=name_of)
+@looped("path", RECORDED, ids=name_of)
 def test_recorded_rollouts(path: Path) -> None:
     want = expected(path)
     lines, failure = shown(path)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rawkube.rollout.tabs import aligned
+from tests.support.rows import looped
 
 
-@pytest.mark.parametrize(
+@looped(
     ("text", "columns"),
     [
         ("", ""),

@@ -11,6 +11,7 @@ from rawkube.errors import RolloutFailed
 from rawkube.rollout.api_types import fields_of
 from rawkube.rollout.typed import same, to_go_json, typed
 from tests.support.revisions import deployment
+from tests.support.rows import looped
 from tests.support.templates import TEMPLATES
 
 
@@ -20,7 +21,7 @@ def test_fields_stand_in_the_order_of_the_type() -> None:
     assert list(found["spec"]) == ["replicas", "selector", "template", "strategy"]
 
 
-@pytest.mark.parametrize(
+@looped(
     ("kind", "thing", "json_text"),
     [
         ("Container", {"name": "a"}, '{"name":"a","resources":{}}'),
@@ -44,13 +45,13 @@ def test_what_go_writes(kind: str, thing: dict[str, Any], json_text: str) -> Non
     assert to_go_json(typed(thing, kind)) == json_text
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
+@looped("name", TEMPLATES)
 def test_typed_again_is_the_same(name: str) -> None:
     once = typed(TEMPLATES[name], "PodTemplateSpec")
     assert to_go_json(typed(json.loads(to_go_json(once)), "PodTemplateSpec")) == to_go_json(once)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("spec", "problem"),
     [
         ({"replicas": "x"}, "string into Go struct field DeploymentSpec.spec.replicas of type int32"),
@@ -71,7 +72,7 @@ def test_a_wrong_type_is_told_as_go_tells_it(spec: dict[str, Any], problem: str)
     assert problem in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("one", "other", "equal"),
     [
         ({"resources": {"limits": {"a": "1Gi"}}}, {"resources": {"limits": {"a": "1024Mi"}}}, True),

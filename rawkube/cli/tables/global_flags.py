@@ -103,3 +103,14 @@ GLOBAL_FLAGS: tuple[Flag, ...] = (
     Flag("profile-output", default="profile.pprof", metavar="FILE", ignored=True),
     Flag("vmodule", metavar="PATTERN=N,...", ignored=True),
 )
+
+WATCH_TIMEOUT = Flag(
+    "watch-timeout",
+    "",
+    "seconds",
+    None,
+    "Have the server end each watch after this time (seconds, or 1s, 2m, 3h), and begin the next.",
+    "TIME",
+    shown="180s to 230s, at random",
+)
+"""Of the commands that watch for long."""

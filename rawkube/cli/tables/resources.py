@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rawkube.cli.command import Command
 from rawkube.cli.flags import Flag
+from rawkube.cli.tables.global_flags import WATCH_TIMEOUT
 
 _WATCH_FLAGS = (
     Flag("selector", "l", metavar="SELECTOR", help="Watch what has these labels: a=b,c!=d,e in (f,g),h,!i."),
@@ -34,15 +35,7 @@ _WATCH_FLAGS = (
         "End after this time (1s, 2m, 3h); 0 is never. With --count it is an error if this comes first.",
         "TIME",
     ),
-    Flag(
-        "watch-timeout",
-        "",
-        "seconds",
-        None,
-        "Have the server end each watch after this time (seconds, or 1s, 2m, 3h), and begin the next.",
-        "TIME",
-        shown="180s to 230s, at random",
-    ),
+    WATCH_TIMEOUT,
 )
 
 _GET_FLAGS = (

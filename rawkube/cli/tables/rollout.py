@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rawkube.cli.command import Command
 from rawkube.cli.flags import Flag
+from rawkube.cli.tables.global_flags import WATCH_TIMEOUT
 
 FILE_FLAGS = (
     Flag(
@@ -133,15 +134,7 @@ _ROLLOUT_STATUS_FLAGS = (
     ),
     Flag("timeout-total", "", "duration", 0.0, "Give up on all after this time; 0 is never.", "TIME"),
     Flag("watch", "w", "bool", True, "Wait until the rollout is done; --watch=false shows where it is now."),
-    Flag(
-        "watch-timeout",
-        "",
-        "seconds",
-        None,
-        "Have the server end each watch after this time (seconds, or 1s, 2m, 3h), and begin the next.",
-        "TIME",
-        shown="180s to 230s, at random",
-    ),
+    WATCH_TIMEOUT,
 )
 
 _OUTPUT_FLAGS = (

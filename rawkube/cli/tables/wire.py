@@ -5,6 +5,10 @@ from __future__ import annotations
 from rawkube.cli.command import Command
 from rawkube.cli.flags import Flag
 
+_HEADER = Flag(
+    "header", "H", "array", (), "A header, in place of the usual one of its name; repeatable.", "'NAME: VALUE'"
+)
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         ("raw",),
@@ -23,14 +27,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         (
             Flag("request", "X", metavar="METHOD", help="Method of the request.", shown="GET, with -d POST"),
-            Flag(
-                "header",
-                "H",
-                "array",
-                (),
-                "A header, in place of the usual one of its name; repeatable.",
-                "'NAME: VALUE'",
-            ),
+            _HEADER,
             Flag("data", "d", metavar="DATA", help="Body of the request, as JSON; @FILE reads it, @- from stdin."),
             Flag("include", "i", "bool", False, "Print the head of the answer first, and the body of an error."),
         ),
@@ -66,14 +63,7 @@ COMMANDS: tuple[Command, ...] = (
                 "Offer this subprotocol and no other; repeatable; none: offer nothing.",
                 "NAME",
             ),
-            Flag(
-                "header",
-                "H",
-                "array",
-                (),
-                "A header, in place of the usual one of its name; repeatable.",
-                "'NAME: VALUE'",
-            ),
+            _HEADER,
             Flag("include", "i", "bool", False, "Print the head of the answer first."),
             Flag("output", "o", "string", "", "json: an object a line, as inspect prints it.", "FORMAT"),
         ),

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from rawkube.errors import RolloutFailed
 from rawkube.rollout.explain.fields import Value, at, flag, items, number, raw, text
-from rawkube.rollout.explain.finding import MAYBE, NEVER, WAITS, Evidence, Finding
+from rawkube.rollout.explain.finding import MAYBE, NEVER, WAITS, Finding
 from rawkube.rollout.explain.scene import Object
 from rawkube.rollout.explain.scheduling import is_unschedulable
 from rawkube.rollout.explain.view import View, condition, epoch, is_terminating, ref_of
@@ -49,11 +49,12 @@ def _not_observed(view: View) -> Iterator[Finding]:
         return
     generation = number(view.workload, "metadata", "generation")
     observed = number(view.workload, "status", "observedGeneration")
-    yield Finding(
+    yield view.finding(
         "NotObserved",
         f"its controller has not seen the present spec (generation {generation}; it has seen {observed})",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: status.observedGeneration", str(observed), changed),),
+        "status.observedGeneration",
+        str(observed),
+        time=changed,
         resolves=MAYBE,
         advice="check that the kube-controller-manager runs",
         since=changed,
@@ -73,11 +74,11 @@ def _paused(view: View) -> Iterator[Finding]:
     if view.kind != "Deployment" or not flag(view.workload, "spec", "paused"):
         return
     progressing = view.condition("Progressing")
-    yield Finding(
+    yield view.finding(
         "Paused",
         "the rollout is paused",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.paused", "true"),),
+        "spec.paused",
+        "true",
         resolves=NEVER,
         advice=kubectl(f"rollout resume {view.ref}", view.namespace),
         since=text(progressing, "lastTransitionTime") if raw(progressing, "reason") == "DeploymentPaused" else "",
@@ -89,11 +90,11 @@ def _no_replicas(view: View) -> Iterator[Finding]:
         return
     # While the last Pods leave, it is them that are waited for.
     if number(view.workload, "spec", "replicas", default=1) == 0 and number(view.workload, "status", "replicas") == 0:
-        yield Finding(
+        yield view.finding(
             "ScaledToZero",
             "no Pod is wanted: spec.replicas is 0",
-            view.ref,
-            evidence=(Evidence(f"{view.ref}: spec.replicas", "0"),),
+            "spec.replicas",
+            "0",
             resolves=NEVER,
             advice=kubectl(f"scale {view.ref} --replicas=N", view.namespace),
         )
@@ -107,12 +108,12 @@ def _min_ready(view: View) -> Iterator[Finding]:
     last = max(until for _, until in waiting)
     since = [text(condition(pod, "Ready"), "lastTransitionTime") for pod, _ in waiting]
     count = len(waiting)
-    yield Finding(
+    yield view.finding(
         "MinReadySeconds",
         f"{counted(count, 'ready Pod')} {agreed(count, 'counts|count')} as available only after minReadySeconds "
         f"({seconds}), at {view.clock(moment(last)) or 'no time'}: {span(last - view.now)} are left",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.minReadySeconds", str(seconds)),),
+        "spec.minReadySeconds",
+        str(seconds),
         resolves=WAITS,
         since=min(since),
         objects=tuple(ref_of(pod) for pod, _ in waiting),
@@ -140,12 +141,12 @@ def _on_delete(view: View) -> Iterator[Finding]:
     if count <= 0:
         return
     shown = f" ({listed(names)})" if names else ""
-    yield Finding(
+    yield view.finding(
         "OnDelete",
         f"{counted(count, 'Pod')} {agreed(count, 'stays|stay')} at the old revision until somebody deletes "
         f"{agreed(count, 'it|them')}{shown}: the update strategy is OnDelete",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.updateStrategy.type", "OnDelete"),),
+        "spec.updateStrategy.type",
+        "OnDelete",
         resolves=NEVER,
         advice="delete the old Pods, or set the update strategy to RollingUpdate",
     )
@@ -178,12 +179,12 @@ def _partition(view: View) -> Iterator[Finding]:
         return
     names = [f"{view.name}-{ordinal}" for ordinal in range(first, first + min(kept, 4))]
     rest = f" and {kept - 3} more" if kept > 4 else ""
-    yield Finding(
+    yield view.finding(
         "Partition",
         f"{', '.join(names[:3]) + rest if rest else listed(names, most=4)} "
         f"{agreed(kept, 'stays|stay')} at the old revision: the partition of the update is {partition}",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.updateStrategy.rollingUpdate.partition", str(partition)),),
+        "spec.updateStrategy.rollingUpdate.partition",
+        str(partition),
         resolves=NEVER,
         advice="lower the partition to let the update go on",
     )
@@ -203,12 +204,12 @@ def _surge(view: View) -> Iterator[Finding]:
     if unavailable != 0 or not blocked or not _old_names(view):
         return
     setting = at(strategy, "rollingUpdate", "maxUnavailable")
-    yield Finding(
+    yield view.finding(
         "SurgeNeedsRoom",
         f"the new Pods need room beside the old ones, which stay until new ones are available: maxUnavailable is "
         f"{setting}{'' if setting in (0, '0%') else f' of {replicas}, rounded down to 0'}",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.strategy.rollingUpdate.maxUnavailable", str(setting)),),
+        "spec.strategy.rollingUpdate.maxUnavailable",
+        str(setting),
         resolves=MAYBE,
         advice="make room, or set maxUnavailable to 1 or more",
     )
@@ -223,13 +224,13 @@ def _budget(view: View) -> Iterator[Finding]:
     waited = [pod for pod in view.new_pods if raw(condition(pod, "Ready"), "status") != "True"]
     if view.kind != "DaemonSet" or not limit or not old or len(waited) < limit:
         return
-    yield Finding(
+    yield view.finding(
         "UpdateBudgetUsed",
         f"{counted(len(old), 'old Pod')} {agreed(len(old), 'is|are')} not replaced while "
         f"{counted(len(waited), 'new Pod')} {agreed(len(waited), 'is|are')} not ready: maxUnavailable is "
         f"{at(rolling, 'maxUnavailable')}",
-        view.ref,
-        evidence=(Evidence(f"{view.ref}: spec.updateStrategy.rollingUpdate.maxUnavailable", str(limit)),),
+        "spec.updateStrategy.rollingUpdate.maxUnavailable",
+        str(limit),
         resolves=WAITS,
         advice="see why the new Pods are not ready",
         objects=_refs(waited),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from rawkube.rollout.explain.controllers import is_complete
 from rawkube.rollout.explain.fields import at, flag, number, raw, text
-from rawkube.rollout.explain.finding import MAYBE, WAITS, Evidence, Finding
+from rawkube.rollout.explain.finding import MAYBE, WAITS, Finding
 from rawkube.rollout.explain.scene import Object
 from rawkube.rollout.explain.view import View, epoch
 from rawkube.rollout.explain.words import kubectl, moment, span
@@ -33,15 +33,13 @@ def findings(view: View) -> Iterator[Finding]:
 
 def _exceeded(view: View, condition: Object | None) -> Finding:
     deadline = number(view.workload, "spec", "progressDeadlineSeconds")
-    since = text(condition, "lastUpdateTime")
-    return Finding(
+    return _finding(
+        view,
+        condition,
         "ProgressDeadlineExceeded",
         f"there was no progress for the {span(deadline)} that progressDeadlineSeconds allows",
-        view.ref,
-        evidence=(_evidence(view, condition),),
         resolves=MAYBE,
         advice="mend what the other findings say, or go back: " + kubectl(f"rollout undo {view.ref}", view.namespace),
-        since=since,
     )
 
 
@@ -60,29 +58,27 @@ def _running(view: View, condition: Object | None) -> Iterator[Finding]:
     left = since + deadline - view.now
     end = view.clock(moment(since + deadline))
     until = f"{span(left)} of the {span(deadline)} of progressDeadlineSeconds are left, until {end}"
-    yield Finding(
-        "ProgressDeadline",
-        f"no progress since {view.clock(updated)}; "
-        + (until if left > 0 else f"the {span(deadline)} of progressDeadlineSeconds are over"),
-        view.ref,
-        evidence=(_evidence(view, condition),),
-        resolves=WAITS,
-        since=updated,
-    )
+    rest = until if left > 0 else f"the {span(deadline)} of progressDeadlineSeconds are over"
+    words = f"no progress since {view.clock(updated)}; {rest}"
+    yield _finding(view, condition, "ProgressDeadline", words, resolves=WAITS)
 
 
 def _never(view: View, condition: Object | None, why: str) -> Finding:
-    return Finding(
-        "ProgressDeadlineNever",
-        f"the Deployment will never be declared failed: {why}",
-        view.ref,
-        evidence=(_evidence(view, condition),),
-        resolves=WAITS,
-        advice="set a --timeout",
-        since=text(condition, "lastUpdateTime"),
+    words = f"the Deployment will never be declared failed: {why}"
+    return _finding(view, condition, "ProgressDeadlineNever", words, resolves=WAITS, advice="set a --timeout")
+
+
+def _finding(
+    view: View, condition: Object | None, code: str, words: str, *, resolves: str, advice: str = ""
+) -> Finding:
+    said, updated = text(condition, "message") or text(condition, "reason"), text(condition, "lastUpdateTime")
+    return view.finding(
+        code,
+        words,
+        "status.conditions[Progressing]",
+        said,
+        resolves=resolves,
+        time=updated,
+        advice=advice,
+        since=updated,
     )
-
-
-def _evidence(view: View, condition: Object | None) -> Evidence:
-    words = text(condition, "message") or text(condition, "reason")
-    return Evidence(f"{view.ref}: status.conditions[Progressing]", words, text(condition, "lastUpdateTime"))

@@ -82,11 +82,11 @@ def _no_nodes(view: View) -> Iterator[Finding]:
     if view.kind != "DaemonSet" or not view.is_observed or not raw(view.workload, "metadata", "name"):
         return
     if number(view.workload, "status", "desiredNumberScheduled", default=-1) == 0:
-        yield Finding(
+        yield view.finding(
             "NoNodes",
             "no node fits its node selector, affinity and tolerations, so it wants no Pod",
-            view.ref,
-            evidence=(Evidence(f"{view.ref}: status.desiredNumberScheduled", "0"),),
+            "status.desiredNumberScheduled",
+            "0",
             resolves=MAYBE,
             advice="compare spec.template.spec.nodeSelector with kubectl get nodes --show-labels",
         )

@@ -13,6 +13,7 @@ from functools import lru_cache
 from rawkube._typing import Any, NamedTuple
 from rawkube.kubeconfig.timestamp import TimeError, seconds_of
 from rawkube.rollout.explain.fields import Value, at, clip, flag, items, mapping, number, raw, text
+from rawkube.rollout.explain.finding import Evidence, Finding
 from rawkube.rollout.explain.scene import Object, Scene
 from rawkube.rollout.status import REVISION_ANNOTATION
 
@@ -95,6 +96,33 @@ class View:
     def condition(self, type_: str, about: Object | None = None) -> Object | None:
         """The condition of this type in the status of the workload, or of another object; None without one."""
         return condition(self.workload if about is None else about, type_)
+
+    def finding(
+        self,
+        code: str,
+        text: str,
+        field: str,
+        value: str,
+        *,
+        resolves: str,
+        time: str = "",
+        advice: str = "",
+        since: str = "",
+        objects: tuple[str, ...] = (),
+        of: int = 0,
+    ) -> Finding:
+        """A finding about the workload itself, as a field of it shows. `time`: when that had its value; see Finding."""
+        return Finding(
+            code,
+            text,
+            self.ref,
+            evidence=(Evidence(f"{self.ref}: {field}", value, time),),
+            resolves=resolves,
+            advice=advice,
+            since=since,
+            objects=objects,
+            of=of,
+        )
 
     def seconds_since(self, time: str) -> float | None:
         """How long ago an RFC 3339 time is, never negative; None for no time."""

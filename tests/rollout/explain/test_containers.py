@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rawkube.rollout.explain.containers import useful_lines
 from rawkube.rollout.explain.finding import CODES, MAYBE, NEVER, WAITS, Finding
 from rawkube.rollout.explain.scene import LogTail
 from tests.support.contained import IMAGE, end, look, over, pod_of, running, told, waiting
 from tests.support.explained import Object, clock, workload
+from tests.support.rows import looped
 
 CANNOT = "container app cannot start: "
 PULL = f'Back-off pulling image "{IMAGE}": ErrImagePull: '
@@ -168,6 +167,11 @@ WAITING: dict[tuple[str, str], tuple[str, str, str]] = {
         NEVER,
         "its memory limit is too low to start",
     ),
+    ("RunContainerError", f'{START}exec: "/data": is a directory'): (
+        "CommandNotExecutable",
+        NEVER,
+        '"/data" is not what it should be: exec: "/data": is a directory',
+    ),
     ("RunContainerError", f'{START}error mounting "/a" to rootfs at "/b": no such file or directory'): (
         "ContainerStartFailed",
         MAYBE,
@@ -176,7 +180,7 @@ WAITING: dict[tuple[str, str], tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("said", "expected"), WAITING.items(), ids=lambda value: value[0])
+@looped(("said", "expected"), WAITING.items(), ids=lambda value: value[0])
 def test_a_container_that_waits(said: tuple[str, str], expected: tuple[str, str, str]) -> None:
     one = only(look(pod_of([waiting(*said)])))
     assert (one.code, one.resolves, one.text) == (*expected[:2], CANNOT + expected[2])
@@ -266,7 +270,7 @@ FAILED: list[tuple[str, Object, Object, tuple[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("last", "app", "expected"), [row[1:] for row in FAILED], ids=[row[0] for row in FAILED])
+@looped(("last", "app", "expected"), [row[1:] for row in FAILED], ids=[row[0] for row in FAILED])
 def test_a_container_that_ends(last: Object, app: Object, expected: tuple[str, str]) -> None:
     waits = waiting("CrashLoopBackOff", LOOP, last=last, restarts=3)
     starts = running("14:59:55", last=last, restarts=3)
@@ -276,6 +280,16 @@ def test_a_container_that_ends(last: Object, app: Object, expected: tuple[str, s
         one = only(look(pod_of([status], app=app, phase="Running")))
         assert (one.code, one.text, one.restarts) == (*expected, 3), status
         assert one.evidence[0].time == clock("14:59:30")
+
+
+def test_the_memory_of_a_whole_pod_and_an_end_that_nobody_saw() -> None:
+    for last, text in {
+        "OOMKilled": "is killed because its Pod uses more than the memory limit of 1Gi (OOMKilled)",
+        "ContainerStatusUnknown": "crashes with exit code 137 as far as is known: its node lost sight of it",
+    }.items():
+        status = waiting("CrashLoopBackOff", LOOP, last=end(137, last), restarts=1)
+        made = pod_of([status], spec={"resources": {"limits": {"memory": "1Gi"}}}, phase="Running")
+        assert only(look(made)).text == f"container app {text}, restarted once"
 
 
 def test_when_a_container_is_started_again() -> None:

@@ -26,6 +26,7 @@ from tests.support.explained import (
     workload,
 )
 from tests.support.recordings import FIXTURES, exchanges
+from tests.support.rows import looped
 
 Told = list[tuple[str, str, str]]
 
@@ -135,6 +136,26 @@ def test_old_pods_wait_for_somebody_to_delete_them() -> None:
         assert told == [("OnDelete", text, NEVER)]
 
 
+def test_old_pods_that_cannot_be_seen_are_counted_by_the_status() -> None:
+    spec = {"updateStrategy": {"type": "OnDelete"}}
+    text = "2 Pods stay at the old revision until somebody deletes them: the update strategy is OnDelete"
+    told = [("OnDelete", text, NEVER)]
+    daemons = {"desiredNumberScheduled": 3, "updatedNumberScheduled": 1}
+    assert _of("DaemonSet", spec, daemons) == told
+    assert _of("StatefulSet", spec, {"replicas": 3, "updatedReplicas": 1}) == told
+    assert _of("StatefulSet", spec, {"replicas": 3, "updatedReplicas": 3}) == []
+    new = pod("web-0", ready(), labels={"controller-revision-hash": "2"})
+    assert _of("StatefulSet", spec, {"replicas": 3, "updatedReplicas": 1, "updateRevision": "2"}, pods=[new]) == []
+
+
+def test_a_partition_keeps_nothing_where_there_is_one_revision_only() -> None:
+    spec = {"replicas": 3, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}
+    status = {"replicas": 3, "readyReplicas": 3, "updatedReplicas": 1, "updateRevision": "2"}
+    text = "web-0 and web-1 stay at the old revision: the partition of the update is 2"
+    assert _of("StatefulSet", spec, {**status, "currentRevision": "1"}) == [("Partition", text, NEVER)]
+    assert _of("StatefulSet", spec, {**status, "currentRevision": "2"}) == []
+
+
 def test_min_ready_seconds() -> None:
     pods = [
         pod("web-a", ready(since="14:59:00"), owner="r"),
@@ -154,7 +175,7 @@ def test_min_ready_seconds() -> None:
     assert (finding.objects, finding.of) == (("pod/web-a", "pod/web-b"), 4)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("setting", "expected"),
     [
         (0, "maxUnavailable is 0"),
@@ -244,6 +265,7 @@ STATEFUL: dict[str, tuple[Object, list[str], Told]] = {
         [("OldPodBlocks", f"web-2 {OLD_ONE}", MAYBE)],
     ),
     "in parallel a broken Pod is replaced": (PARALLEL, ["0 other ready", "1 other ready", "2 broken broken"], []),
+    "nobody waits behind the last one": ({}, ["0 new broken", "1 old ready", "2 old ready"], []),
     "one that is ending is replaced": ({}, ["0 old ready", "1 old ready", "2 old ending"], []),
     "all is well": ({}, ["0 new ready", "1 new ready", "2 new ready"], []),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from typing import Any
 
@@ -36,6 +37,7 @@ def places(thing: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, value in inner if key != "managedFields" for place in places(value, (*path, key)))]
 
 
+@functools.cache
 def scenes() -> list[tuple[dict[str, Any], list[tuple[Any, ...]], dict[tuple[str, str], LogTail], float]]:
     found = []
     for name in NAMES:
@@ -46,9 +48,6 @@ def scenes() -> list[tuple[dict[str, Any], list[tuple[Any, ...]], dict[tuple[str
         }
         found.append((parts, places(parts)[1:], dict(scene.logs), now))
     return found
-
-
-SCENES = scenes()
 
 
 def put(parts: Any, path: tuple[Any, ...], value: Any) -> None:
@@ -72,7 +71,7 @@ def check(found: list[Finding]) -> None:
 @settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_any_json_in_place_of_any_field(data: st.DataObject) -> None:
-    parts, paths, logs, now = SCENES[data.draw(st.integers(0, len(SCENES) - 1))]
+    parts, paths, logs, now = data.draw(st.sampled_from(scenes()))
     broken = copy.deepcopy(parts)
     for path in data.draw(st.lists(st.sampled_from(paths), min_size=1, max_size=6)):
         put(broken, path, data.draw(ODD))
@@ -89,7 +88,7 @@ def test_every_text_may_be_huge_and_full_of_control_characters() -> None:
             return [blown(one, key) for one in thing]
         return thing + HUGE if isinstance(thing, str) and key not in kept else thing
 
-    for parts, _, logs, now in SCENES:
+    for parts, _, logs, now in scenes():
         tails = {key: LogTail((*tail.lines, HUGE)) for key, tail in logs.items()}
         check(explain(Scene(**blown(parts), logs=tails), now=now))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rawkube.rollout.explain.finding import CODES, MAYBE, NEVER, WAITS, Finding
+from rawkube.rollout.explain.grouping import grouped
+from rawkube.rollout.explain.scene import Scene
+from rawkube.rollout.explain.view import View
 from tests.support.contained import end, look, over, pod_of, running, told, waiting
 from tests.support.explained import NOW, Object, clock, condition, workload
+from tests.support.rows import looped
 
 CREATING = waiting("ContainerCreating")
 V = 'MountVolume.SetUp failed for volume "v" : '
@@ -88,7 +90,7 @@ def only(found: list[Finding]) -> Finding:
     return found[0]
 
 
-@pytest.mark.parametrize(("said", "expected"), SET_UP.items(), ids=lambda value: value[0])
+@looped(("said", "expected"), SET_UP.items(), ids=lambda value: value[0])
 def test_a_pod_that_is_not_set_up(said: tuple[str, str], expected: tuple[str, str, str]) -> None:
     failed = told(*said, container="", at="14:59:00")
     one = only(look(pod_of([CREATING]), events=[failed]))
@@ -286,3 +288,10 @@ def test_the_day_is_told_where_it_is_another_one() -> None:
     init = {"name": "wait"}
     made = pod_of([waiting("PodInitializing")], init=[init], inits=[running("14:57:00", name="wait")])
     assert only(look(made, now=NOW + 86400)).text.endswith("since 2026-11-30T14:57:00Z")
+
+
+def test_the_same_of_one_object_is_told_once() -> None:
+    one = Finding("NodeGone", "its node is gone", "pod/web-1-a")
+    seen = View(Scene(workload("Deployment")), now=NOW)
+    assert grouped(seen, [one, one._replace(since=clock("14:00:00"))]) == [one]
+    assert [each.object for each in grouped(seen, [one, one._replace(object="pod/web-1-b")])] == ["pod/web-1-a"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rawkube.rollout.explain import explain
 from rawkube.rollout.explain.finding import CODES, MAYBE, NEVER, WAITS
 from rawkube.rollout.explain.scene import Scene
+from tests.support.rows import looped
 from tests.support.scenes import NAMES, scene_of
 
 # What a Deployment that does not move says of its deadline is said once, in `DEADLINE`.
@@ -188,7 +187,7 @@ def test_every_recording_has_a_row() -> None:
     assert sorted(EXPECTED) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@looped("name", NAMES)
 def test_findings(name: str) -> None:
     scene, now = scene_of(name)
     found = explain(scene, now=now)
@@ -216,7 +215,7 @@ def test_other_workloads_of_the_namespace_are_not_blamed() -> None:
     assert [one.code for one in explain(mixed._replace(workload=broken.workload), now=now)][:1] == ["ContainerCrashes"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@looped("name", NAMES)
 def test_without_events_and_logs_the_status_alone_is_explained(name: str) -> None:
     """As where RBAC forbids them."""
     scene, now = scene_of(name)

@@ -21,6 +21,7 @@ from tests.support.explained import (
     view,
     workload,
 )
+from tests.support.rows import looped
 
 AVAILABLE = " nodes are available: "
 PREEMPTION = ". preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
@@ -164,7 +165,7 @@ PODS: dict[str, tuple[Object, Object, str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", PODS)
+@looped("name", PODS)
 def test_a_pod_without_a_node(name: str) -> None:
     status, spec, code, text, resolves = PODS[name]
     assert _told(status, spec) == [(code, text, resolves)]
@@ -186,10 +187,30 @@ def test_a_pod_that_names_its_node() -> None:
         ({"phase": "Running", "conditions": [condition("PodScheduled", "True")]}, {"nodeName": "n1"}),
         ({"phase": "Pending", "conditions": [condition("PodScheduled", "True")]}, {"nodeName": "n1"}),
         ({"phase": "Failed"}, {}),
+        ({"phase": "Pending", "conditions": [condition("PodScheduled", "True")]}, {}),
     ],
 )
 def test_a_pod_with_a_node_is_no_finding(status: Object, spec: Object) -> None:
     assert not _told(status, spec)
+
+
+def test_a_scheduler_has_some_time_to_look() -> None:
+    for created, expected in (("14:59:55", []), ("14:59:45", ["NotScheduled"]), ("soon", [])):
+        one = pod("web-a", {"phase": "Pending"}, creationTimestamp=clock(created))
+        seen = view(Scene(workload("ReplicaSet"), pods=[one]))
+        assert [finding.code for finding in scheduling.findings(seen)] == expected, created
+
+
+def test_what_to_do_about_a_pod_that_fits_nowhere() -> None:
+    for reason, code, advice in [
+        ("had volume node affinity conflict", "VolumeNodeConflict", "let the Pod run where its volume is, or "),
+        ("had untolerated taint {a: b}", "Unschedulable", "add a toleration to the Pod template, or "),
+        ("didn't match Pod's node affinity/selector", "Unschedulable", "change the node selector or affinity, or "),
+        ("have no reason", "Unschedulable", "see kubectl describe pod web-a -n d"),
+    ]:
+        one = pod("web-a", unscheduled(f"0/1 nodes are available: 1 node(s) {reason}."))
+        (finding,) = scheduling.findings(view(Scene(workload("ReplicaSet"), pods=[one])))
+        assert (finding.code, finding.advice[: len(advice)]) == (code, advice)
 
 
 def test_what_an_autoscaler_says_is_evidence() -> None:
@@ -281,7 +302,7 @@ CLAIMS: dict[str, tuple[str, Object, str, str, list[tuple[str, str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+@looped("name", CLAIMS)
 def test_claims(name: str) -> None:
     message, fields, reason, said, expected = CLAIMS[name]
     metadata = {"name": "data", "uid": "c", **fields.get("metadata", {})}
