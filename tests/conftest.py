@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import pytest
@@ -16,6 +18,10 @@ from tests.support import examples
 
 LIMIT = 120.0
 """Seconds for a test with its fixtures. None needs more than a few: one that does waits for what never comes."""
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 << 30
+"""Bytes that must be free in memory for the files of the tests: far more than they have been seen to need."""
 
 examples.register()
 
@@ -34,6 +40,17 @@ if threading.current_thread() is threading.main_thread():
 def pytest_xdist_auto_num_workers() -> int:
     """`-n auto`: two workers a core, since much of what is tested is waiting done right."""
     return 2 * (os.cpu_count() or 1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected is kept: looking through ten thousand tests for garbage costs each worker seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,6 +96,23 @@ def _too_long(number: int, frame: FrameType | None) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if _takes_files():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    _refuse_a_cluster_that_is_not_there(config)
+
+
+def _takes_files() -> bool:
+    """Whether the files of the tests go into memory: a disk takes half a minute to make and delete some 17,000.
+
+    A plugin is a file that is run, so not where nothing may be run.
+    """
+    if not hasattr(os, "statvfs") or not os.access(MEMORY, os.W_OK):
+        return False
+    found = os.statvfs(MEMORY)
+    return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & getattr(os, "ST_NOEXEC", 0)
+
+
+def _refuse_a_cluster_that_is_not_there(config: pytest.Config) -> None:
     """Where the cluster suite is asked for and cannot run, that is said once, before anything is collected."""
     if "cluster" not in config.option.markexpr or config.option.collectonly or hasattr(config, "workerinput"):
         return
@@ -87,3 +121,12 @@ def pytest_configure(config: pytest.Config) -> None:
     named = gate.kubeconfig()
     if named is not None and gate.is_asked(config.option.markexpr) and (why := gate.problem(named)):
         raise pytest.UsageError(why)
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """Pauses take a tenth of their time: tests/support/hurry.py."""
+    from tests.support import hurry
+
+    with hurry.hurried():
+        yield

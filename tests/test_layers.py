@@ -29,6 +29,7 @@ FLOORS = [
 PURE = {
     "cli/explanations.py",
     "cli/flags.py",
+    "cli/live_canvas.py",
     "cli/live_rows.py",
     "rollout/status.py",
     "rollout/happenings.py",
@@ -160,6 +161,7 @@ PURE = {
     "cli/tables/proxy.py",
     "observe/bodies.py",
     "observe/proxy_heads.py",
+    "observe/proxy_origin.py",
     "cli/tables/tools.py",
     "cli/tables/wire.py",
     "cli/tables/inspect.py",

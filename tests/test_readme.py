@@ -14,10 +14,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -25,6 +28,7 @@ from rawkube.cli.commands import FIRST_WORDS, all_commands, read_command
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from rawkube.cli.rollout_codes import CODES as EXIT_CODES
+from rawkube.cli.running import Child, own_program
 from rawkube.cli.tables.global_flags import GLOBAL_FLAGS
 from rawkube.observe.replay import Replay
 from rawkube.rollout.explain.finding import CODES
@@ -33,10 +37,12 @@ from tests.doctor.cluster import Cluster as DoctorCluster
 from tests.support.cluster import Cluster as RolloutCluster
 from tests.support.container import Container
 from tests.support.following import Followed, status, validator
+from tests.support.here import own_streams, run_at, run_here
 from tests.support.logs_server import Log, LogsServer, line
 from tests.support.pods_server import PodsServer, a_pod
 from tests.support.proxy import ProxyServer
 from tests.support.revisions import web
+from tests.support.rows import looped
 from tests.support.run import kubeconfig
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.stateful import StatefulServer
@@ -70,16 +76,42 @@ def table(name: str) -> list[list[str]]:
 
 
 def run(command: str, *, kubeconfig: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a line as a shell would, `rawkube` being this checkout, `< README.md` the README."""
+    """Run a line as a shell would, `rawkube` being this checkout, `< README.md` the README.
+
+    In this process what needs none of its own.
+    """
     command, _, source = command.partition(" < ")
     words = shlex.split(command)
-    if words[0].endswith("rawkube"):
-        words[:1] = [sys.executable, "-m", "rawkube"]
     env = {"PATH": f"{BIN}:{os.environ.get('PATH', '')}", "PYTHONPATH": str(ROOT), "HOME": "/nonexistent"}
     if kubeconfig:
         env["KUBECONFIG"] = kubeconfig
+    if words[0] == "rawkube" and not source and "kubectl" not in words:
+        return here(lambda: main(words[1:]), env, cwd)
+    if words[0].endswith("rawkube"):
+        words[:1] = [sys.executable, "-m", "rawkube"]
     with (ROOT / source if source else Path(os.devnull)).open("rb") as stdin:
         return subprocess.run(words, cwd=cwd, env=env, stdin=stdin, capture_output=True, text=True, timeout=60)
+
+
+def here(what: Callable[[], int | None], env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Do this in this process, and the command of rawkube that it starts, too."""
+
+    def child(_self: Child, argv: Sequence[str], env: Mapping[str, str]) -> int:
+        start = len(own_program())
+        assert list(argv[:start]) == own_program()
+        with patch.dict(os.environ, env, clear=True):
+            return main(argv[start:])
+
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        redirect_stdout(io.TextIOWrapper(out, write_through=True)),
+        redirect_stderr(io.TextIOWrapper(err, write_through=True)),
+        chdir(cwd),
+        patch.dict(os.environ, env, clear=True),
+        patch.object(Child, "run", child),
+    ):
+        code = what() or 0
+        return subprocess.CompletedProcess("", code, out.getvalue().decode(), err.getvalue().decode())
 
 
 def recording(name: str) -> Path:
@@ -104,7 +136,7 @@ def test_the_second_command_is_what_the_checks_run() -> None:
     assert "readme_command test" in (ROOT / ".ci" / "run").read_text()
 
 
-@pytest.mark.parametrize("line", marked("cluster"))
+@looped("line", marked("cluster"))
 def test_commands_for_a_cluster(line: str) -> None:
     source = "rollout-listwatch/selector" if " -l " in line else "rollout-listwatch/deployment-done"
     if "--revision" in line:
@@ -198,8 +230,15 @@ def test_commands_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with Cluster() as server:
         config = tmp_path / "config"
         config.write_text(kubeconfig(server.url))
-        ran = {line: run(line, kubeconfig=str(config), cwd=tmp_path) for line in marked("exec")}
-    codes = [each.returncode for each in ran.values()]
+        lines = [line.partition(" < ") for line in marked("exec")]
+        with own_streams():
+            ran = {
+                line: run_here(
+                    *shlex.split(line)[1:], config=config, stdin=(ROOT / source).read_bytes() if source else None
+                )
+                for line, _, source in lines
+            }
+    codes = [each.code for each in ran.values()]
     assert codes == [3, *[0] * (len(ran) - 1)], [each.stderr for each in ran.values()]
     failing, reading, *_ = ran.values()
     assert failing.stderr.endswith("command terminated with exit code 3\n")
@@ -333,8 +372,9 @@ def test_doctor(tmp_path: Path) -> None:
     config = tmp_path / "config"
     with DoctorCluster(lasts=1.9) as server, ThreadPoolExecutor() as pool:  # most of it is waiting
         config.write_text(kubeconfig(server.url))
-        ran = list(pool.map(lambda line: run(line, kubeconfig=str(config)), marked("doctor")))
-    assert [each.returncode for each in ran] == [0] * 3, [each.stdout for each in ran]
+        words = [shlex.split(line)[1:] for line in marked("doctor")]
+        ran = list(pool.map(lambda each: run_at(server.url, *each, home=tmp_path), words))
+    assert [each.code for each in ran] == [0] * 3, [each.stdout for each in ran]
     assert "pass     watch " in ran[0].stdout
     assert "left alone for 1.0 s" in ran[2].stdout
     assert {each["result"] for each in json.loads(ran[1].stdout)} <= {"pass", "warn"}
@@ -378,9 +418,7 @@ CODE = [
 def test_code(code: str) -> None:
     source = "watch/pods-initial" if "/pods" in code else "rollout-listwatch/deployment-done"
     with Replay(recording(source)) as server:
-        env = {"PYTHONPATH": str(ROOT), "KUBECONFIG": server.kubeconfig, "HOME": "/nonexistent"}
-        ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
-    assert ran.returncode == 0, ran.stderr
+        ran = here(lambda: exec(code, {}), {"KUBECONFIG": server.kubeconfig, "HOME": "/nonexistent"}, ROOT)
     assert ran.stdout.strip()
 
 
@@ -409,7 +447,8 @@ def test_it_names_every_command_and_no_flag_that_is_none() -> None:
     assert named - flags - {"help"} == NOT_OF_A_COMMAND
 
 
-NOT_OF_A_COMMAND = {"local", "server-print", "show-kind", "template", "www", "input", "seconds"}
+NOT_OF_A_COMMAND = {"local", "output-watch-events", "server-print", "show-kind", "template", "input", "seconds"}
+NOT_OF_A_COMMAND |= {"www", "address", "unix-socket", "api-prefix"}
 """Flags of kubectl of which the README says that rawkube has them not, and those of `python -m tests.fuzz`."""
 
 

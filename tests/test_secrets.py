@@ -6,7 +6,6 @@ import base64
 import io
 import json
 import os
-import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -72,7 +71,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     plugin = folder / "plugin"
     version = "client.authentication.k8s.io/v1"
     output = json.dumps({"kind": "ExecCredential", "apiVersion": version, "status": {"token": MARK}})
-    plugin.write_text(f"#!{sys.executable}\nimport sys\nprint('''{output}''')\nsys.exit(sys.argv[1:] == ['fail'])\n")
+    plugin.write_text(f"#!/bin/sh\nprintf '%s\\n' '{output}'\n[ \"$*\" != fail ]\n")
     plugin.chmod(0o700)
 
     def issuer_script(peer: Peer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -39,8 +40,8 @@ def run(words: Sequence[str | Path], folder: Path, **env: str) -> subprocess.Com
 
 
 def pythons() -> list[str]:
-    """This Python and every other one from 3.11 on that is found."""
-    others = (shutil.which(f"python3.{minor}") for minor in range(11, 16))
+    """This Python, and one of each other version from 3.11 on that is found."""
+    others = (shutil.which(f"python3.{minor}") for minor in range(11, 16) if minor != sys.version_info.minor)
     return [sys.executable, *(path for path in others if path and not subprocess.call([path, "-Sc", ""], stderr=-3))]
 
 
@@ -97,6 +98,20 @@ class A: "doc"
         *(b'""', b"", b'x = "# no comment"', b"def f(a):", b"""    ""; return f"#{a}# {'#'}\"""", b""),
         *(b'y = """', b"# text", b'"""', b'class A: ""', b""),
     ]
+
+
+def test_what_cannot_be_compiled() -> None:
+    with pytest.raises(zipapp.BuildError, match=r"^the sources cannot be compiled$") as caught:
+        zipapp.compiled({"a.py": b"x = 1", "b.py": b"x ="}, ["a.py", "b.py"])
+    assert "SyntaxError: invalid syntax" in caught.value.detail
+
+
+def test_it_is_run_as_a_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["zipapp", "--help"])
+    monkeypatch.delitem(sys.modules, "rawkube.zipapp")
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_module("rawkube.zipapp", run_name="__main__")
+    assert caught.value.code == 0 and capsys.readouterr().out.startswith("usage: python -m rawkube.zipapp ")
 
 
 def test_what_is_not_pure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

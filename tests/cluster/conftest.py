@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.cluster.rig import Cluster, held
 
 # What runs always: it needs no cluster.
 _ALWAYS = "test_rehearsal.py"
+_FOLDER = f"{Path(__file__).parent}{os.sep}"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -22,14 +24,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    unasked = pytest.mark.skip(reason=gate.UNASKED)
-    for item in items:
-        if _needs_cluster(item) and gate.kubeconfig() is None:
+    if gate.kubeconfig() is None:
+        unasked = pytest.mark.skip(reason=gate.UNASKED)
+        for item in filter(_needs_cluster, items):
             item.add_marker(unasked)
 
 
 def _needs_cluster(item: pytest.Item) -> bool:
-    return item.path.parent == Path(__file__).parent and item.path.name != _ALWAYS
+    return str(item.path).startswith(_FOLDER) and item.path.name != _ALWAYS
 
 
 @pytest.fixture(scope="session")

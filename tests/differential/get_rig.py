@@ -16,6 +16,7 @@ from rawkube.cli.output import Output
 from tests.differential.rig import Outcome
 from tests.support.lists import Lists, Object, thing
 from tests.support.run import kubeconfig, kubectl_command, run
+from tests.support.warm import warm
 
 KUBECTL = "kubectl"
 
@@ -49,7 +50,9 @@ class Worlds:
     def get(self, make: Callable[[], Lists]) -> tuple[Lists, Path]:
         if make not in self._open:
             home = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
-            self._open[make] = (self._stack.enter_context(make()), home)
+            server = self._stack.enter_context(make())
+            self._open[make] = (server, home)
+            warm(home, server.url)
         return self._open[make]
 
 

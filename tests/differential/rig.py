@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,7 +19,8 @@ from rawkube.cli.main import main
 from rawkube.cli.output import Output
 from tests.support.api_server import ApiServer
 from tests.support.examples import EVERY_WAY
-from tests.support.run import Result, find_kubectl, kubeconfig, kubectl_command, rawkube_command, run
+from tests.support.run import Result, environment, find_kubectl, kubeconfig, kubectl_command, run
+from tests.support.warm import warm
 
 KUBECTL = "kubectl"
 # The same kubectl as its versions before 1.35 are: LIST, then WATCH, as rawkube does.
@@ -72,31 +75,57 @@ class Observed(NamedTuple):
     seen: list[str]
 
 
-def run_here(args: Sequence[str], url: str, home: Path) -> Result:
-    """`rawkube rollout status` in this process: what its rows print needs no process of its own."""
+# The current directory, and the environment, are those of all threads.
+SURROUNDINGS = threading.Lock()
+
+
+def run_here(args: Sequence[str], url: str, home: Path, *, inside: bool = False) -> Result:
+    """`rawkube rollout status` in this process: what its rows print needs no process of its own. `inside`: in its home."""
     config = home / "config"
     config.write_text(kubeconfig(url))
+    words = ["--kubeconfig", str(config), "rollout", "status", *args]
+    if not inside:
+        return _main(words)
+    with SURROUNDINGS, contextlib.chdir(home):
+        return _main(words)
+
+
+def run_in(home: Path, *words: str, **env: str) -> Result:
+    """`rawkube WORDS` in this process, with the environment that `run` would give it, in that home."""
+    with SURROUNDINGS, contextlib.chdir(home), pytest.MonkeyPatch.context() as patch:
+        for name in set(os.environ) - {"PATH", "PYTHONPATH"}:
+            patch.delenv(name)
+        for name, value in environment(home, "", **env).items():
+            patch.setenv(name, value)
+        return _main(words)
+
+
+def _main(words: Sequence[str]) -> Result:
     out, err, started = io.BytesIO(), io.BytesIO(), time.monotonic()
-    code = main(["--kubeconfig", str(config), "rollout", "status", *args], out=Output(out, err))
+    code = main(list(words), out=Output(out, err))
     return Result(out.getvalue().decode(), err.getvalue().decode(), code, time.monotonic() - started)
 
 
-def observe(program: str, case: Case, *, here: bool = False) -> Observed:
-    """Runs one program against the case's world. `here`: rawkube in this process."""
-    command = rawkube_command() if program == RAWKUBE else kubectl_command()
-    feature = "false" if program == KUBECTL_LIST_WATCH else "true"
+def observe(program: str, case: Case) -> Observed:
+    """Runs one program against the case's world; rawkube in this process."""
     with tempfile.TemporaryDirectory() as home, case.world() as server:
         for name, text in case.files.items():
             (Path(home) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(home) / name).write_text(text)
-        if here and program == RAWKUBE:
-            result = run_here(case.args, server.url, Path(home))
+        if program == RAWKUBE:
+            result = run_here(case.args, server.url, Path(home), inside=bool(case.files))
         else:
-            words = (*command, "rollout", "status")
-            result = run(words, *case.args, url=server.url, home=Path(home), KUBE_FEATURE_WatchListClient=feature)
+            result = _kubectl(case, server, Path(home), list_watch=program == KUBECTL_LIST_WATCH)
         # The port is chance; a table names it so.
         result = result._replace(stderr=result.stderr.replace(f"127.0.0.1:{server.port}", "SERVER"))
         return Observed(result, server.seen())
+
+
+def _kubectl(case: Case, server: ApiServer, home: Path, *, list_watch: bool) -> Result:
+    if "discovery" not in server.answers:
+        warm(home, server.url)
+    words = (*kubectl_command(), "rollout", "status", *case.args)
+    return run(words, url=server.url, home=home, KUBE_FEATURE_WatchListClient=str(not list_watch).lower())
 
 
 def shorter(result: Result) -> Result:
@@ -118,15 +147,14 @@ def verify(program: str, case: Case, observed: Observed) -> None:
 class Runs:
     """Runs the cases that a module's tests will ask for, several at a time, since most of them wait."""
 
-    def __init__(self, pool: ThreadPoolExecutor, *, here: bool = False) -> None:
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
-        self._here = here
         self._started: dict[tuple[str, str], Future[Observed]] = {}
 
     def start(self, program: str, case: Case) -> Future[Observed]:
         key = (program, case.id)
         if key not in self._started:
-            self._started[key] = self._pool.submit(observe, program, case, here=self._here)
+            self._started[key] = self._pool.submit(observe, program, case)
         return self._started[key]
 
     def check(self, program: str, case: Case) -> None:
@@ -138,7 +166,7 @@ class Runs:
 def make_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
     """The body of the fixture `runs`."""
     with ThreadPoolExecutor(8) as pool:
-        runs = Runs(pool, here=getattr(request.module, "HERE", False))
+        runs = Runs(pool)
         if "PYTEST_XDIST_WORKER" not in os.environ:
             for item in request.session.items:
                 params = getattr(getattr(item, "callspec", None), "params", {})

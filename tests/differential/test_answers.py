@@ -12,10 +12,6 @@ from tests.support.api_server import ApiServer
 from tests.support.script import Answer, Object, Workload, failure, status
 from tests.support.workloads import deployment
 
-# What rawkube prints for each is a matter of its code alone: it needs no process of its own.
-HERE = True
-
-
 OK = lines('deployment "web" successfully rolled out')
 GET = "(get deployments.apps web)"
 HTML = "<html><head><title>Oops</title></head><body>\n<h1>bad &amp; ugly</h1></body></html>"

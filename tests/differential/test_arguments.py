@@ -7,9 +7,6 @@ import pytest
 from tests.differential.rig import Case, Runs, both
 from tests.support.api_server import ApiServer
 
-# What rawkube prints needs no process of its own.
-HERE = True
-
 INVALID = "error: invalid argument "
 USAGE = "See 'kubectl rollout status --help' for usage."
 ONE = "error: arguments in resource/name form must have a single resource and name"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,11 +14,11 @@ import pytest
 
 from rawkube.remotecommand.result import INCOMPLETE
 from tests.support.examples import chosen
-from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, Running, Terminal, run_exec, signals_reach_commands
+from tests.support.exec_process import KUBECTL, RAWKUBE, Ended, run_exec
 from tests.support.here import own_streams, run_at
-from tests.support.run import find_kubectl, kubectl_command
+from tests.support.run import find_kubectl
 from tests.support.script import Answer, failure
-from tests.support.server import PeerGone
+from tests.support.warm import warm
 from tests.support.websocket import (
     BINARY,
     CLOSE,
@@ -28,10 +26,8 @@ from tests.support.websocket import (
     HALF_CLOSE,
     PING,
     PONG,
-    RESIZE,
     STDIN,
     SUCCESS,
-    V4,
     ExecServer,
     Far,
     Script,
@@ -45,17 +41,10 @@ from tests.support.websocket import (
     words,
 )
 
-PROGRAMS = [pytest.param(KUBECTL, marks=pytest.mark.kubectl), RAWKUBE]
 READING = "error: error reading from error stream: "
 STREAM = "error: error stream protocol error: "
 UNABLE = "error: unable to upgrade connection: "
 HAD = " (the command's status had come before: {})"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def signals() -> Iterator[None]:
-    with signals_reach_commands():
-        yield
 
 
 class Outcome(NamedTuple):
@@ -101,6 +90,7 @@ def observe(program: str, case: Case) -> Observed:
             ran = run_at(server.url, "exec", *args, home=Path(home), stdin=case.stdin or b"")
             ended = Ended(ran.data, ran.stderr, ran.code)
         else:
+            warm(Path(home), server.url)
             ended = run_exec(*args, url=server.url, home=Path(home), program=program, stdin=case.stdin or b"")
     return Observed(Outcome(ended.stdout, addresses_away(ended), ended.code), ended.stderr, sent(server))
 
@@ -400,8 +390,14 @@ def test_the_request_is_kubectls(flags: Sequence[str], command: Sequence[str], t
     requests = []
     for program in (KUBECTL, RAWKUBE):
         with ExecServer() as server:
-            ended = run_exec(*flags, "p", "--", *command, url=server.url, home=tmp_path / program, program=program)
-            assert ended.code == 0, ended
+            words_of = (*flags, "p", "--", *command)
+            if program == RAWKUBE:
+                with own_streams():
+                    assert run_at(server.url, "exec", *words_of, home=tmp_path / program, stdin=b"").code == 0
+            else:
+                warm(tmp_path / program, server.url)
+                ended = run_exec(*words_of, url=server.url, home=tmp_path / program, program=program)
+                assert ended.code == 0, ended
         (request,) = server.upgrades
         assert words(request) == [
             word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in command
@@ -417,107 +413,3 @@ def test_the_request_is_kubectls(flags: Sequence[str], command: Sequence[str], t
     assert {n: v for n, v in rawkube.headers if n not in own} == {n: v for n, v in kubectl.headers if n not in own}
     assert len(rawkube.header("Sec-WebSocket-Key") or "") == len(kubectl.header("Sec-WebSocket-Key") or "") == 24
     assert (rawkube.header("Sec-WebSocket-Protocol") or "").startswith(kubectl.header("Sec-WebSocket-Protocol") or "-")
-
-
-def test_v4_alone_is_taken_where_kubectl_gives_up(tmp_path: Path) -> None:
-    with ExecServer(protocol=V4) as server:
-        assert run_exec("p", "--", "x", url=server.url, home=tmp_path).code == 0
-    assert server.far[0].protocol == V4
-
-
-# A terminal
-
-
-def interactive(far: Far) -> None:
-    assert far.next()[0] == RESIZE  # kubectl does not always send it before what is typed
-    far.out(b"$ ")
-    line = b""
-    while b"\r" not in line:
-        line += far.next()[1]
-    far.out(line + b"\n")
-    far.next()
-    far.next()
-    far.end(exit_status(7))
-
-
-def session(program: str, home: Path) -> tuple[list[tuple[str, bytes]], bytes, int, str]:
-    """(what was sent, what was shown, exit code, query) of an interactive session."""
-    with Terminal(132, 43) as terminal, ExecServer(interactive) as server:
-        before = terminal.attributes()
-        with terminal.run("-it", "p", "--", "sh", url=server.url, home=home, program=program) as running:
-            shown = terminal.look_for(b"$ ")
-            assert terminal.is_raw()
-            terminal.type(b"exit\r")
-            shown += terminal.look_for(b"\r\n")
-            terminal.resize(100, 30)
-            far = server.far[0]
-            while not any(payload.startswith(b'{"Width":100') for _, payload in far.messages()):
-                assert running.process.poll() is None
-            terminal.type(b"\x03")
-            code = running.process.wait(20)
-        assert terminal.attributes() == before
-        shown += terminal.rest()
-    return sent(server), shown, code, server.upgrades[0].target
-
-
-@pytest.mark.kubectl
-def test_an_interactive_session(tmp_path: Path) -> None:
-    kubectl_command()
-    assert session(RAWKUBE, tmp_path / "rawkube") == session(KUBECTL, tmp_path / "kubectl")
-
-
-def waiting(far: Far) -> None:
-    far.out(b"ready")
-    far.until_gone()
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_a_signal_in_a_raw_terminal(program: str, number: str, tmp_path: Path) -> None:
-    with Terminal() as terminal, ExecServer(waiting) as server:
-        before = terminal.attributes()
-        with terminal.run("-it", "p", "--", "x", url=server.url, home=tmp_path, program=program) as running:
-            terminal.look_for(b"ready")
-            running.send(signal.Signals[number])
-            code = running.process.wait(20)
-        assert terminal.attributes() == before
-        assert (code, terminal.rest()) == (1, b"")
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_a_signal_with_a_terminal_in_its_usual_mode(program: str, number: str, tmp_path: Path) -> None:
-    # 130 for SIGINT: what a shell calls a command that Ctrl-C has ended.
-    expected = 130 if program == RAWKUBE and number == "SIGINT" else 1
-    with Terminal() as terminal, ExecServer(waiting) as server:
-        with terminal.run("-i", "p", "--", "x", url=server.url, home=tmp_path, program=program) as running:
-            terminal.look_for(b"ready")
-            running.send(signal.Signals[number])
-            code = running.process.wait(20)
-        assert (code, terminal.rest()) == (expected, b"")
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"])
-def test_a_signal_without_a_terminal(program: str, number: str, tmp_path: Path) -> None:
-    def script(far: Far) -> None:
-        far.out(b"ready")
-        with contextlib.suppress(PeerGone):
-            while number == "SIGPIPE":
-                far.out(b"more")
-            far.until_gone()
-
-    with (
-        ExecServer(script) as server,
-        Running(["p", "--", "x"], url=server.url, home=tmp_path, program=program) as running,
-    ):
-        assert running.stdout.read(5) == b"ready"
-        if number == "SIGPIPE":
-            running.stdout.close()
-        else:
-            running.send(signal.Signals[number])
-        code = running.process.wait(20)
-        assert running.process.stderr
-        said = running.process.stderr.read()
-    # As a shell names them.
-    assert (code if code >= 0 else 128 - code, said) == (128 + signal.Signals[number], b"")

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.kubectl
 
 # The more are tried when RAWKUBE_TEST_EVERY_WAY is set.
 SEEDS = 60 if EVERY_WAY else 2
-EACH = 10
+EACH = 10 if EVERY_WAY else 5
 PREFIX = "/some/prefix"
 PODS = '{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"p"}}]}'
 COMPARED = ("host", "authorization")

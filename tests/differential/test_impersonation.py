@@ -15,6 +15,7 @@ from tests.support.api_server import ApiServer
 from tests.support.run import kubeconfig, kubectl_command, run
 from tests.support.script import Workload
 from tests.support.server import SeenRequest
+from tests.support.warm import warm
 from tests.support.websocket import ERROR, STDOUT, SUCCESS, ExecServer, close_frame, message, says
 from tests.support.workloads import deployment
 
@@ -53,6 +54,7 @@ def command(program: str, url: str, home: Path, user: dict[str, Any], *words: st
     file = home / "config"
     file.write_text(kubeconfig(url, user=user))
     if program == "kubectl":
+        warm(home, url)
         return run(kubectl_command(), *words, url=url, home=home).code
     return main(["--kubeconfig", str(file), *words], out=Output(io.BytesIO(), io.BytesIO()))
 

@@ -17,6 +17,7 @@ from tests.support.logs_server import Log, LogsServer, Reply, answers, line
 from tests.support.pods_server import a_pod, statuses, terminated
 from tests.support.run import environment, kubectl_command, without_klog
 from tests.support.script import Answer, failure
+from tests.support.warm import warm
 
 Object = dict[str, Any]
 NAMESPACE = "/namespaces/default"
@@ -110,6 +111,7 @@ class Outcome(NamedTuple):
 def of_kubectl(args: Sequence[str], home: Path, server: LogsServer) -> Outcome:
     with server:
         env = environment(home, server.url)
+        warm(home, server.url)
         command = [*kubectl_command(), "logs", *args]
         ran = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
     said = without_klog(ran.stderr.decode()).replace("kubectl", "rawkube").splitlines()

@@ -20,6 +20,7 @@ from tests.support.discovery import recorded
 from tests.support.run import Result, kubeconfig, kubectl_command, run
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 from tests.support.tls import Authority
+from tests.support.warm import warm
 
 Reply = tuple[str, object]
 JSON = "application/json"
@@ -177,6 +178,7 @@ def ask(program: str, case: Case, home: Path) -> tuple[Result, World]:
         file = home / "config"
         file.write_text(kubeconfig(world.api.url, cluster=cluster, user=user))
         if program == "kubectl":
+            warm(home, world.api.url)
             result = run(kubectl_command(), "auth", "whoami", url=world.api.url, home=home)
         else:
             out, err = io.BytesIO(), io.BytesIO()

@@ -19,6 +19,7 @@ from tests.support.api_server import ApiServer
 from tests.support.plugins import V1, V1BETA1, credential, shell, user
 from tests.support.run import environment, kubeconfig, kubectl_command, without_klog
 from tests.support.tls import Authority
+from tests.support.warm import warm
 
 pytestmark = pytest.mark.kubectl
 
@@ -66,6 +67,7 @@ def observe(program: str, row: Row, folder: Path, monkeypatch: pytest.MonkeyPatc
         config = kubeconfig(url, cluster={} if row.http else cluster, user=user(**{"command": command, **row.plugin}))
         (folder / "config").write_text(config)
         env = environment(folder, url, OWN="own", FILE="own")
+        warm(folder, url)
         env["PATH"] = f"{folder}:{env['PATH']}"
         words = [*COMMAND]
         if row.kuberc is not None:

@@ -11,19 +11,21 @@ import pytest
 import rawkube
 from rawkube.errors import RawkubeError
 from rawkube.kubeconfig.access import Overrides
-from tests.differential.rig import KUBECTL, RAWKUBE
+from tests.differential.rig import KUBECTL, RAWKUBE, run_in
 from tests.support.api_server import ApiServer
 from tests.support.proxy import ProxyServer, Tunnel
-from tests.support.run import LONG, Result, kubeconfig, kubectl_command, rawkube_command, run
+from tests.support.run import LONG, Result, kubeconfig, kubectl_command, run
 from tests.support.script import Workload
 from tests.support.server import SeenRequest
 from tests.support.tls import Authority
+from tests.support.warm import warm
 from tests.support.workloads import deployment
 
 CA = Authority()
 NAME = "api.test"
 BOTH = [pytest.param(KUBECTL, marks=pytest.mark.kubectl), RAWKUBE]
 UNABLE = "Unable to connect to the server: "
+PLAIN = b"HTTP/1.0 400 Bad Request\r\n\r\n"
 GONE = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -34,9 +36,11 @@ def status(program: str, home: Path, proxy: str, *, url: str = f"https://{NAME}:
     cluster = {"proxy-url": proxy} if proxy else {}
     cluster |= {"certificate-authority": "ca.pem"} if url.startswith("https") else {}
     (home / "config").write_text(kubeconfig(url, cluster=cluster, user={"token": "t0k3n"}))
-    command = rawkube_command() if program == RAWKUBE else kubectl_command()
     words = ("rollout", "status", "deploy/web", "--timeout=10s")
-    return run(command, *words, url=url, home=home, timeout=LONG, **more)
+    if program == RAWKUBE:
+        return run_in(home, *words, **more)
+    warm(home, url)
+    return run(kubectl_command(), *words, url=url, home=home, timeout=LONG, **more)
 
 
 def proxy_server(kind: str, **options: Any) -> ProxyServer:
@@ -127,6 +131,25 @@ def test_the_last_line(program: str, kind: str, options: dict[str, Any], last: s
     assert result.last == last.replace("PROXY", f"127.0.0.1:{proxy.port}")
 
 
+@pytest.mark.parametrize(
+    ("answer", "last"),
+    [
+        # A tunnel to rawkube (RFC 9110), with somebody at its end who speaks no TLS.
+        (b"202 Accepted", {KUBECTL: "Accepted", RAWKUBE: "http: server gave HTTP response to HTTPS client"}),
+        (b"502 ", {KUBECTL: "", RAWKUBE: "HTTP status 502"}),
+        (b"502", {KUBECTL: "unknown status code", RAWKUBE: "HTTP status 502"}),
+    ],
+    ids=["202", "no reason", "no reason and no space"],
+)
+@pytest.mark.parametrize("program", BOTH)
+def test_answers_to_connect_that_mean_something_else(
+    program: str, answer: bytes, last: dict[str, str], tmp_path: Path
+) -> None:
+    with proxy_server("http", answer=b"HTTP/1.1 " + answer + b"\r\n\r\n" + PLAIN) as proxy:
+        result = status(program, tmp_path, proxy.address)
+    assert (result.last, result.code) == (UNABLE + last[program], 1)
+
+
 @pytest.mark.parametrize("program", BOTH)
 @pytest.mark.parametrize(
     ("kind", "last"),
@@ -187,8 +210,8 @@ def test_in_a_cgi_program(program: str, tmp_path: Path) -> None:
             program, tmp_path, "", url=f"http://{NAME}", HTTP_PROXY=proxy.address, REQUEST_METHOD="GET", NO_PROXY=NAME
         )
     assert not proxy.asked
-    assert result.last.endswith("refusing to use HTTP_PROXY value in CGI environment; see golang.org/s/cgihttpproxy")
-    assert result.code == 1
+    said = "refusing to use HTTP_PROXY value in CGI environment; see golang.org/s/cgihttpproxy"
+    assert (result.last, result.code) == ((UNABLE if program == KUBECTL else "error: ") + said, 1)
 
 
 # Which proxy

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.differential.rig import Case, Ours, Outcome, Runs, both, lines
 from tests.support.api_server import ApiServer
+from tests.support.hurry import hurried
 from tests.support.script import (
     AS_USUAL,
     Answer,
@@ -30,8 +33,13 @@ from tests.support.script import (
 )
 from tests.support.workloads import deployment
 
-# What rawkube prints needs no process of its own.
-HERE = True
+
+@pytest.fixture(autouse=True, scope="module")
+def hurry() -> Iterator[None]:
+    """For what is run before the tests ask for it, too."""
+    with hurried():
+        yield
+
 
 TIMED_OUT = "error: timed out waiting for the condition"
 DELETED = "error: object has been deleted"
@@ -43,6 +51,7 @@ STARTED = deployment(g=3, o=3, t=4, u=1)
 OLD_LEFT = deployment(g=3, o=3, t=5, u=3, a=1)
 UNAVAILABLE = deployment(g=3, o=3, t=3, u=3, a=2)
 DONE = deployment(g=3, o=3)
+AGAIN = DONE | {"metadata": {"name": "web", "generation": 3, "uid": "another"}}
 
 
 def rollout(text: str) -> str:
@@ -134,12 +143,7 @@ CHANGES = [
         1,
         args=("--revision=2",),
     ),
-    case(
-        "paused-then-resumed",
-        [deployment(u=1, paused=True)],
-        [modified(deployment())],
-        lines(UPDATED_1, OK),
-    ),
+    case("paused-then-resumed", [deployment(u=1, paused=True)], [modified(deployment())], lines(UPDATED_1, OK)),
     case(
         "appears-later",
         [],
@@ -287,6 +291,14 @@ EXPIRED = [
         lines(UPDATED_1),
         DELETED,
         1,
+    ),
+    case(
+        "made-again-between-two-lists",
+        [STARTED],
+        [pause(0.1), unseen("DELETED"), unseen("ADDED", AGAIN), error(410)],
+        lines(UPDATED_1, OK),
+        ours=Ours("another object of the same name is not what was asked for", Outcome(lines(UPDATED_1), DELETED, 1)),
+        notices=True,
     ),
     case(
         "compacted-while-away",

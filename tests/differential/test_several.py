@@ -11,9 +11,6 @@ from tests.support.api_server import ApiServer
 from tests.support.script import Workload, deleted, failure, modified, pause
 from tests.support.workloads import Object, daemonset, deployment, statefulset
 
-# What rawkube prints needs no process of its own.
-HERE = True
-
 TIMED_OUT = "timed out waiting for the condition"
 DEADLINE = ("Progressing", "False", "ProgressDeadlineExceeded")
 

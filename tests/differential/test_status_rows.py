@@ -14,10 +14,6 @@ from tests.support.api_server import ApiServer
 from tests.support.script import Object, Workload, modified
 from tests.support.workloads import daemonset, deployment, statefulset
 
-# What rawkube prints for each is a matter of its code alone: it needs no process of its own.
-HERE = True
-
-
 TIMED_OUT = "error: timed out waiting for the condition"
 ONLY_ROLLING = "error: rollout status is only available for RollingUpdate strategy type"
 UNOBSERVED = "Waiting for deployment spec update to be observed..."

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from tests.differential.rig import KUBECTL, RAWKUBE
-from tests.support.run import Result, kubeconfig, kubectl_command, rawkube_command, run
+from tests.differential.rig import KUBECTL, RAWKUBE, run_in
+from tests.support.run import Result, kubeconfig, kubectl_command, run
 from tests.support.server import Peer, ScriptedServer
 
 PROGRAMS = [pytest.param(KUBECTL, marks=pytest.mark.kubectl), RAWKUBE]
@@ -38,8 +38,8 @@ def status(program: str, url: str, home: Path, *args: str, ca: str = "") -> Resu
     cluster = {"certificate-authority": ca} if ca else {}
     # With a token, kubectl does not ask for a user name.
     (home / "config").write_text(kubeconfig(url, cluster=cluster, user={"token": "t0k3n"}))
-    command = rawkube_command() if program == RAWKUBE else kubectl_command()
-    return run(command, "rollout", "status", "deploy/web", *args, url=url, home=home)
+    words = ("rollout", "status", "deploy/web", *args)
+    return run_in(home, *words) if program == RAWKUBE else run(kubectl_command(), *words, url=url, home=home)
 
 
 def silent(peer: Peer) -> None:

@@ -17,6 +17,7 @@ from rawkube.cli.output import Output
 from tests.support.api_server import ApiServer
 from tests.support.run import kubeconfig, kubectl_command, run
 from tests.support.script import Workload, added, appears, close, deleted, error, failure, modified, pause
+from tests.support.warm import warm
 from tests.support.workloads import Object, deployment
 
 LATE = "--timeout=300ms"
@@ -188,6 +189,7 @@ def observe(case: Case, *, kubectl: bool) -> Observed:
             path.write_text(json.dumps(thing))
         args = [word.replace("HOME", home) for word in case.args.split()]
         if kubectl:
+            warm(Path(home), server.url)
             ran = run(kubectl_command(), "wait", *args, url=server.url, home=Path(home))
             return Observed(ran.stdout, ran.stderr.replace("kubectl", "rawkube"), ran.code)
         config = Path(home) / "config"

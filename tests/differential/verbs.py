@@ -16,6 +16,7 @@ from tests.support.revisions import agent, db, deployment, other, pod, template,
 from tests.support.run import kubeconfig, kubectl_command, run, without_klog
 from tests.support.script import Answer, Object, failure
 from tests.support.stateful import Sent, StatefulServer
+from tests.support.warm import warm
 
 NOW = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
 
@@ -62,6 +63,8 @@ def of_rawkube(case: Case, home: Path) -> Seen:
 def of_kubectl(case: Case, home: Path) -> Seen:
     with server_of(case) as server:
         words = case.command.replace("HOME", str(home)).split()
+        if "discovery" not in server.answers:
+            warm(home, server.url)
         result = run((*kubectl_command(), "rollout"), *words, url=server.url, home=home)
     return seen(result.stdout, result.stderr, result.code, server.sent(), home)
 

@@ -170,6 +170,8 @@ class TestOutput:
              "ExecCredential.status of type v1.ExecCredentialStatus"),
             (f'{{{HEAD},"status":{{"token":3}}}}', "decoding stdout: json: cannot unmarshal number into Go struct "
              "field ExecCredentialStatus.status.token of type string"),
+            (f'{{{HEAD},"status":{{"token":"s3cret","x":NaN}}}}', "decoding stdout: couldn't get version/kind; json "
+             "parse error: invalid character 'N' looking for beginning of value"),
             ("a: 1\nb: s3cret: d\n", "decoding stdout: yaml: line 2: mapping values are not allowed in this context"),
             ("a: 1\nb: [\n", "decoding stdout: yaml: line 2: did not find expected node content"),
             (credential(token="t", expirationTimestamp="2030-01-01"), 'decoding stdout: parsing time "2030-01-01" as '

@@ -209,6 +209,8 @@ class TestCheck:
              'plugin path "/opt/cred" is not permitted by the credential plugin allowlist'),
             (Policy("Allowlist", ("other",)), "cred",
              'plugin path "/usr/bin/cred" is not permitted by the credential plugin allowlist'),
+            (Policy("Allowlist", ("/gone/cred",)), "cred",
+             'plugin path "/usr/bin/cred" is not permitted by the credential plugin allowlist'),
             (Policy("Allowlist", ("cred",)), "nowhere",
              'plugin path "nowhere" cannot be resolved for credential plugin allowlist check: gone'),
         ],

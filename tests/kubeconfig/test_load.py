@@ -361,7 +361,9 @@ class TestRefused:
     def test_duplicates_show_no_secrets(self, tmp_path: Path) -> None:
         refused(tmp_path, "users: [{name: a, user: {token: s3cret}}, {name: a, user: {token: s3cret}}]")
 
-    @pytest.mark.parametrize(("data", "byte"), [("<base64>", 0), ("YWJj*YWJj", 4), ("YWJjY", 5), ("YW=j", 2), ("AAAA=", 4), ("AAA==", 3)])
+    @pytest.mark.parametrize(
+        ("data", "byte"), [("<base64>", 0), ("YWJj*YWJj", 4), ("YWJjY", 5), ("YW=j", 2), ("AAAA=", 4), ("AAA==", 3)]
+    )
     def test_bad_base64(self, tmp_path: Path, data: str, byte: int) -> None:
         text = f"users:\n- name: u\n  user:\n    token: s3cret\n    client-key-data: '{data}'\n"
         error = refused(tmp_path, text)

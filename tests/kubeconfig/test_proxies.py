@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from rawkube.errors import ConfigError
 from rawkube.kubeconfig.proxies import from_environment
 from rawkube.kubeconfig.server_url import parse
 from tests.support.rows import looped
@@ -86,3 +89,18 @@ def test_exceptions(server: str, no_proxy: str, direct: bool) -> None:
 
 def test_the_upper_case_list_hides_the_other() -> None:
     assert applies("https://h", HTTPS_PROXY=DEAD, NO_PROXY="x", no_proxy="h") == "HTTPS_PROXY"
+
+
+def test_a_cgi_program_trusts_no_http_proxy() -> None:
+    """Its HTTP_PROXY may be a header of its client."""
+    environ = {"REQUEST_METHOD": "GET", "HTTP_PROXY": DEAD, "HTTPS_PROXY": DEAD}
+    assert applies("https://h", **environ) == "HTTPS_PROXY"
+    with pytest.raises(ConfigError, match="refusing to use HTTP_PROXY value in CGI environment"):
+        applies("http://h", **environ)
+
+
+def test_names_that_are_not_ascii() -> None:
+    assert applies("https://xn--bcher-kva.example", HTTPS_PROXY=DEAD) == "HTTPS_PROXY"
+    assert applies("https://xn--bcher-kva.example", HTTPS_PROXY=DEAD, NO_PROXY="bücher.example") == ""
+    # No name at all: it is nobody's.
+    assert applies("https://h", HTTPS_PROXY=DEAD, NO_PROXY=f"{'ä' * 80}.example,\u2488a") == "HTTPS_PROXY"

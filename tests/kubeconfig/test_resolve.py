@@ -12,7 +12,7 @@ from rawkube.errors import ConfigError
 from rawkube.kubeconfig.access import Access, Origin, Overrides
 from rawkube.kubeconfig.in_cluster import InCluster
 from rawkube.kubeconfig.load import Config, load
-from rawkube.kubeconfig.resolve import resolve
+from rawkube.kubeconfig.resolve import problems, resolve
 
 POD = InCluster("https://10.0.0.1:443", "/sa/token", "/sa/ca.crt", "pod-ns", "/sa/namespace")
 
@@ -101,6 +101,14 @@ class TestChoice:
     def test_an_unknown_cluster_or_user_by_flag(self, tmp_path: Path) -> None:
         assert str(refusal(tmp_path, self.TWO, cluster="z")) == 'no server found for cluster "z"'
         assert str(refusal(tmp_path, self.TWO, user="z")) == 'auth info "z" does not exist'
+
+    def test_entries_by_flag_without_a_kubeconfig(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            resolve(load(environ={"KUBECONFIG": "/none"}), Overrides(user="z"), environ={})
+        assert (str(caught.value), caught.value.detail) == (
+            'auth info "z" does not exist',
+            ("no kubeconfig was found",),
+        )
 
     @pytest.mark.parametrize(("what", "line"), [("cluster", 3), ("user", 4)])
     def test_a_context_that_names_a_missing_entry(self, tmp_path: Path, what: str, line: int) -> None:
@@ -477,3 +485,38 @@ class TestNotes:
         assert f"{tmp_path}/.kube/config does not exist" in resolve(config, Overrides(), environ=environ).notes[0]
         assert resolve(config, Overrides(server="https://s"), environ=environ).notes == ()
         assert resolve(config, Overrides(), environ=environ, in_cluster=POD).notes == ()
+
+
+class TestProblems:
+    """All that resolve() would raise one after the other."""
+
+    def said(self, tmp_path: Path, value: object, **flags: Any) -> list[str]:
+        return [str(error) for error in problems(config_of(tmp_path, value), Overrides(**flags), environ={})]
+
+    def test_none(self, tmp_path: Path) -> None:
+        assert self.said(tmp_path, simple(user={"token": "t"})) == self.said(tmp_path, {}) == []
+
+    def test_several(self, tmp_path: Path) -> None:
+        value = simple({"server": "https://h:x"}, {"token": "s3cret", "username": "me"}, namespace="a/b")
+        assert self.said(tmp_path, value) == [
+            "more than one authentication method found for u; found [token basicAuth], only one is allowed",
+            'invalid port ":x" after host',
+            "invalid namespace \"a/b\": [may not contain '/']",
+        ]
+        value_of_two = simple(user={"token": "s3cret", "username": "me"})
+        assert self.said(tmp_path, value_of_two) == self.said(tmp_path, value)[:1]
+        assert self.said(tmp_path, value, cluster="y", user="z")[:2] == [
+            'no server found for cluster "y"',
+            'auth info "z" does not exist',
+        ]
+
+    def test_without_a_context_there_is_one(self, tmp_path: Path) -> None:
+        value = simple({"server": "https://h:x"})
+        assert self.said(tmp_path, value, context="n") == ["context was not found for specified context: n"]
+
+
+def test_an_auth_provider(tmp_path: Path) -> None:
+    config = {"idp-issuer-url": "https://i", "client-id": "c", "id-token": None}
+    found = access(tmp_path, simple(user={"auth-provider": {"name": "oidc", "config": config}})).auth_provider
+    assert found is not None
+    assert (found.name, found.config) == ("oidc", {**config, "id-token": ""})

@@ -19,6 +19,7 @@ from rawkube.remotecommand.call import exec, open_exec
 from rawkube.remotecommand.remote import RemoteCommand
 from rawkube.remotecommand.source import check_source, messages
 from rawkube.wire.stream import Stream
+from tests.support.rows import looped
 from tests.support.websocket import HALF_CLOSE, ExecServer, Far, far_pair
 
 MESSAGE = 32 * 1024
@@ -151,7 +152,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "kind", "text"), WRONG, ids=[f"{i}-{row[2]}" for i, row in enumerate(WRONG)])
+@looped(("given", "kind", "text"), WRONG, ids=[f"{i}-{row[2]}" for i, row in enumerate(WRONG)])
 def test_what_cannot_be_meant(given: dict[str, Any], kind: type[Exception], text: str) -> None:
     with ApiClient(Access(server="http://127.0.0.1:1")) as client, pytest.raises(kind, match=text):
         exec(client, **{"pod": "p", "command": ["true"], **given})

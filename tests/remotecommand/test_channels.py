@@ -23,10 +23,12 @@ from rawkube.remotecommand.channels import (
     Output,
     Ping,
     Violation,
+    _legal,
 )
 from rawkube.remotecommand.protocols import PROTOCOLS, V1, V1_BASE64, V4, V4_BASE64, V5, Protocol
 from rawkube.remotecommand.result import INCOMPLETE, ExitCode, Interrupted, NoStatus, Success
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 SUCCESS = b'{"metadata":{},"status":"Success"}'
 
@@ -147,13 +149,13 @@ SESSIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "frame by frame"])
-@pytest.mark.parametrize(
+@looped("whole", [True, False], ids=["whole", "frame by frame"])
+@looped(
     ("frames", "fin", "stdout", "stderr", "line", "code"),
     [row[1:] for row in SESSIONS],
     ids=[row[0] for row in SESSIONS],
 )
-@pytest.mark.parametrize("protocol", [V5, V4], ids=["v5", "v4"])
+@looped("protocol", [V5, V4], ids=["v5", "v4"])
 def test_a_session_gives_its_output_and_its_end(
     protocol: Protocol, whole: bool, frames: list[bytes], fin: bool, stdout: bytes, stderr: bytes, line: str, code: int
 ) -> None:
@@ -202,7 +204,7 @@ def test_while_the_session_is_open_nothing_is_known(protocol: Protocol) -> None:
     assert result.close_code == 0
 
 
-@pytest.mark.parametrize(
+@looped(
     ("code", "reason", "payload"),
     [
         (1000, "", b"\x03\xe8"),
@@ -274,10 +276,8 @@ VIOLATIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "byte by byte"])
-@pytest.mark.parametrize(
-    ("data", "text", "answer"), [row[1:] for row in VIOLATIONS], ids=[row[0] for row in VIOLATIONS]
-)
+@looped("whole", [True, False], ids=["whole", "byte by byte"])
+@looped(("data", "text", "answer"), [row[1:] for row in VIOLATIONS], ids=[row[0] for row in VIOLATIONS])
 def test_a_violation_ends_it_in_the_words_of_kubectl(whole: bool, data: bytes, text: str, answer: str | None) -> None:
     data += binary(1, b"behind")
     channels, events = run(V5, binary(3, SUCCESS), *([data] if whole else [bytes((byte,)) for byte in data]))
@@ -292,9 +292,7 @@ def test_a_violation_ends_it_in_the_words_of_kubectl(whole: bool, data: bytes, t
     assert result.exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("channel", "tty"), [(0, False), (4, False), (5, False), (7, False), (255, False), (2, True), (0, True)]
-)
+@looped(("channel", "tty"), [(0, False), (4, False), (5, False), (7, False), (255, False), (2, True), (0, True)])
 def test_data_for_a_channel_that_is_not_open_is_dropped_and_told(channel: int, tty: bool) -> None:
     channels, events = run(V5, binary(channel, b"abc"), binary(1, b"on"), binary(3, SUCCESS), close(), tty=tty)
     assert typed(events) == [("Discarded", (channel, b"abc")), ("Output", (1, b"on")), ("Closed", (1000, ""))]
@@ -312,10 +310,24 @@ def test_the_error_channel_is_bounded() -> None:
     assert len(channels.result().line) < 500
 
 
+def test_an_opcode_that_is_none() -> None:
+    for opcode in (3, 7, 11, 15):
+        channels, events = run(V5, bytes((0x80 | opcode, 0)))
+        assert typed(events) == [("Violation", (f"websocket: bad opcode {opcode}",))]
+        assert f"bad opcode {opcode}" in channels.result().line
+
+
+def test_what_is_legal_of_base64_stays() -> None:
+    for data in (b"YWJj", b"YWJjZGVm", b"YWI="):
+        assert _legal(data) == base64.b64decode(data)
+        assert _legal(data + b"YW!j") == base64.b64decode(data)
+    assert _legal(b"YWI=YWJj") == b"ab"
+
+
 # --- base64 -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cut", range(14))
+@looped("cut", range(14))
 def test_base64_comes_as_text_with_a_digit(cut: int) -> None:
     data = (
         frame(1, b"1")
@@ -329,7 +341,7 @@ def test_base64_comes_as_text_with_a_digit(cut: int) -> None:
     assert isinstance(channels.result(), Success)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("payload", "text"),
     [
         (b"1a", "illegal base64 data on channel 1"),
@@ -341,7 +353,7 @@ def test_base64_comes_as_text_with_a_digit(cut: int) -> None:
         (b"", "read stream id: EOF"),
     ],
 )
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "byte by byte"])
+@looped("whole", [True, False], ids=["whole", "byte by byte"])
 def test_what_is_no_base64_is_a_violation(payload: bytes, text: str, whole: bool) -> None:
     data = frame(1, payload)
     _, events = run(V1_BASE64, *([data] if whole else [bytes((byte,)) for byte in data]))
@@ -367,7 +379,7 @@ def test_actions_are_masked_unfragmented_messages() -> None:
     assert sent(channels.close()) == [(8, b"\x03\xe8")]
 
 
-@pytest.mark.parametrize("size", [1, 124, 125, 126, 32768, 65534, 65535, 65536, 200_001])
+@looped("size", [1, 124, 125, 126, 32768, 65534, 65535, 65536, 200_001])
 def test_stdin_of_any_size_is_one_message(size: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     assert sent(Channels(V5).stdin(data[:size])) == [(2, b"\0" + data[:size])]

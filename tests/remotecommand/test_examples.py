@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rawkube
+from tests.support.rows import looped
 from tests.support.run import kubeconfig
 from tests.support.websocket import ExecServer, Far, exit_status, words
 
@@ -79,7 +80,7 @@ def test_bring_your_own_loop() -> None:
 # The names
 
 
-@pytest.mark.parametrize("name", rawkube.__all__)
+@looped("name", rawkube.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert name in dir(rawkube)
     assert getattr(rawkube, name) is not None

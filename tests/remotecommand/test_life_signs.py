@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from rawkube.remotecommand.life_signs import CLOSING, GRACE, SILENCE, UNANSWERED, LifeSigns, Timing
+from tests.support.rows import looped
 
 
 def signs(**times: float) -> LifeSigns:
@@ -16,7 +15,7 @@ def signs(**times: float) -> LifeSigns:
     return life
 
 
-@pytest.mark.parametrize(
+@looped(
     ("life", "now", "has_status", "due"),
     [
         (signs(), 0.0, False, ""),

@@ -6,6 +6,7 @@ import pytest
 
 from rawkube.remotecommand.log_end import ENDED, GONE, RESTARTED, RUNS, fate, instance
 from tests.support.pods_server import a_pod, statuses, terminated
+from tests.support.rows import looped
 
 RUNNING: dict[str, Any] = {"running": {}}
 WAITING: dict[str, Any] = {"waiting": {"reason": "CrashLoopBackOff"}}
@@ -18,7 +19,7 @@ def pod(state: dict[str, Any] | None = None, *, last: str = "", ident: str = "c1
     return made
 
 
-@pytest.mark.parametrize(
+@looped(
     ("now", "followed", "expected"),
     [
         pytest.param(pod(RUNNING), "c1", RUNS, id="runs"),

@@ -18,6 +18,7 @@ from rawkube.remotecommand.result import ExitCode, NoStatus, Success
 from rawkube.remotecommand.target import Target
 from tests.support.examples import examples
 from tests.support.pods_server import PodsServer
+from tests.support.rows import looped
 from tests.support.script import failure
 from tests.support.server import PeerGone
 from tests.support.websocket import Far, Script, exit_status
@@ -46,7 +47,7 @@ def text(lines: list[Lines], channel: int) -> list[bytes]:
 # Lines
 
 
-@pytest.mark.parametrize(
+@looped(
     ("pieces", "lines"),
     [
         ([b"a\n"], b"[p] a\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,12 +17,15 @@ from rawkube.remotecommand.pods import (
     NotAttachable,
     PodCompleted,
     best,
+    best_for_logs,
     check_running,
     choose_container,
+    containers_for_logs,
     is_pod,
     pod_selector,
 )
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 Object = dict[str, Any]
 
@@ -93,7 +97,7 @@ WORSE_AND_BETTER = [
 ]
 
 
-@pytest.mark.parametrize(("worse", "better"), WORSE_AND_BETTER)
+@looped(("worse", "better"), WORSE_AND_BETTER)
 def test_the_better_of_two_pods(worse: Object, better: Object) -> None:
     worse["metadata"]["name"], better["metadata"]["name"] = "worse", "better"
     assert best([worse, better]) is better
@@ -186,7 +190,7 @@ def containers(regular: str = "", ephemeral: str = "", init: str = "", default: 
     return {"metadata": {"name": "p", "namespace": "demo", "annotations": annotations}, "spec": spec}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("thing", "wanted", "container", "notice"),
     [
         pytest.param(containers("a"), "", "a", None, id="only-one"),
@@ -217,7 +221,7 @@ def test_the_container(thing: Object, wanted: str, container: str, notice: str |
     assert choose_container(thing, wanted) == Choice(container, notice)
 
 
-@pytest.mark.parametrize(
+@looped(
     ("thing", "wanted", "text"),
     [
         (
@@ -267,7 +271,7 @@ def thing(api_version: str, kind: str, selector: Any) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web"}, "spec": {"selector": selector}}
 
 
-@pytest.mark.parametrize(
+@looped(
     ("api_version", "kind", "selector", "text"),
     [
         ("apps/v1", "Deployment", LABELS, "app=web"),
@@ -288,7 +292,7 @@ def test_what_stands_for_pods(api_version: str, kind: str, selector: Any, text: 
     assert pod_selector(thing(api_version, kind, selector)) == text
 
 
-@pytest.mark.parametrize(
+@looped(
     ("api_version", "kind", "selector", "text"),
     [
         ("v1", "ConfigMap", None, "cannot attach to *v1.ConfigMap: selector for *v1.ConfigMap not implemented"),
@@ -358,3 +362,61 @@ def test_no_shape_of_a_pod_breaks_the_choice(place: tuple[str, ...], junk: Any) 
         choose_container(odd)
     except (NoSuchContainer, PodCompleted):
         pass
+
+
+# Logs
+
+
+def test_the_pod_whose_log_is_shown() -> None:
+    """Each is better than the next one."""
+    ranked = [
+        pod(restarts=(3,)),
+        pod(restarts=(2,), sidecar_restarts=5),
+        pod(restarts=(2,)),
+        pod(created=EARLY),
+        pod(created=LATE),
+        pod(created=None),
+        pod(ready_since=LATE),
+        pod(ready_since="soon"),
+        pod(ready="False"),
+        pod(phase="Unknown"),
+        pod(phase="Pending"),
+        pod(node=""),
+    ]
+    for better, worse in pairwise(ranked):
+        assert best_for_logs([worse, better]) is better, (better, worse)
+    assert best_for_logs([ranked[-1]]) is ranked[-1]
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    naive, earlier = pod(created="2026-01-01T00:00:01"), pod(created=EARLY)
+    assert best_for_logs([naive, earlier]) is earlier
+    assert best_for_logs([naive, pod(created="2026-01-01T00:00:02Z")]) is naive
+
+
+LOGS: dict[str, Any] = {
+    "containers": [{"name": "a"}, {"name": "b"}],
+    "initContainers": [{"name": "i"}],
+    "ephemeralContainers": [{"name": "e"}],
+}
+OUT_OF = 'Defaulted container "a" out of: a, b, e (ephem), i (init)'
+
+
+def with_default(name: str) -> Object:
+    annotations = {DEFAULT_CONTAINER: name} if name else {}
+    return {"metadata": {"name": "p", "annotations": annotations}, "spec": LOGS}
+
+
+def test_the_containers_whose_logs_are_shown() -> None:
+    missing = 'Default container name "x" not found in pod p'
+    for default, wanted, every, expected in [
+        ("", "", True, (["i", "a", "b", "e"], [])),
+        ("", "", False, (["a"], [OUT_OF])),
+        ("b", "", False, (["b"], [])),
+        ("e", "", False, (["e"], [])),
+        ("x", "", False, (["a"], [missing, OUT_OF])),
+        ("x", "i", False, (["i"], [])),
+    ]:
+        assert containers_for_logs(with_default(default), wanted, every=every) == expected, (default, wanted, every)
+    with pytest.raises(NoSuchContainer):
+        containers_for_logs(with_default(""), "y")

@@ -15,7 +15,9 @@ from rawkube.remotecommand.channels import Channels, Closed, Discarded, Event, O
 from rawkube.remotecommand.protocols import V1, Protocol, find
 from rawkube.remotecommand.result import ExitCode, Failure, NoStatus, Success
 from tests.remotecommand.test_channels import chopped, frame, joined, sent, typed
+from tests.support.examples import some
 from tests.support.recordings import expected, name_of, recordings, sides
+from tests.support.rows import looped
 
 
 class Session(NamedTuple):
@@ -97,7 +99,7 @@ def test_wherever_the_reads_cut_the_events_are_the_same(session: Session) -> Non
     assert not any(isinstance(event, Discarded) for event in events)
     chance = random.Random(session.name)
     if len(data) <= 1000:
-        cuts = [[cut] for cut in range(1, len(data))] + [list(range(1, len(data)))]
+        cuts = [[cut] for cut in some(session.name, range(1, len(data)))] + [list(range(1, len(data)))]
     else:
         cuts = [sorted(chance.sample(range(1, len(data)), 20)) for _ in range(10)]
     for cut in cuts:
@@ -180,7 +182,7 @@ KUBECTL = [
 ]
 
 
-@pytest.mark.parametrize("session", KUBECTL, ids=[session.name for session in KUBECTL])
+@looped("session", KUBECTL, ids=[session.name for session in KUBECTL])
 def test_output_and_exit_code_are_those_of_kubectl(session: Session) -> None:
     want = expected(session.path)
     channels, events = play(session, [session.server])
@@ -212,7 +214,7 @@ OTHERS: list[tuple[str, type, str, int]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "kind", "line", "code"), OTHERS, ids=[row[0] for row in OTHERS])
+@looped(("name", "kind", "line", "code"), OTHERS, ids=[row[0] for row in OTHERS])
 def test_how_the_other_sessions_ended(name: str, kind: type, line: str, code: int) -> None:
     (session,) = (session for session in SESSIONS if session.path.stem == name)
     channels, _ = play(session, [session.server])

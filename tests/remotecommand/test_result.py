@@ -22,6 +22,7 @@ from rawkube.remotecommand.result import (
     interrupted,
 )
 from tests.support.examples import examples
+from tests.support.rows import looped
 
 
 def non_zero(*causes: Any) -> bytes:
@@ -58,6 +59,7 @@ TABLE = [
     ("no ExitCode cause", non_zero({"reason": "foo"}), f"{P}no ExitCode cause given", 1),
     ("no cause", non_zero(), f"{P}no ExitCode cause given", 1),
     ("null cause", non_zero(None), f"{P}no ExitCode cause given", 1),
+    ("a cause that is a text", non_zero("x"), P + 'json: cannot unmarshal string into Go struct field Status.details.causes of type v1.StatusCause in "{\\"status\\": \\"Failure\\", \\"reason\\": \\"NonZeroExitCode\\", \\"details\\": {\\"causes\\": [\\"x\\"]}}"', 1),
     ("no causes", b'{"status":"Failure","reason":"NonZeroExitCode","details":{}}', f"{P}no ExitCode cause given", 1),
     ("no details", b'{"status":"Failure","reason":"NonZeroExitCode"}', f"{P}details must be set", 1),
     ("null details", b'{"status":"Failure","reason":"NonZeroExitCode","details":null}', f"{P}details must be set", 1),
@@ -87,7 +89,7 @@ TABLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "line", "code"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+@looped(("data", "line", "code"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_v4_and_v5_decode_a_status_as_kubectl_does(data: bytes, line: str, code: int) -> None:
     for protocol in (V5, V4, V4_BASE64):
         result = decode(protocol, data)
@@ -157,7 +159,7 @@ GO_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("data", "text"), GO_JSON, ids=[repr(data) for data, _ in GO_JSON])
+@looped(("data", "text"), GO_JSON, ids=[repr(data) for data, _ in GO_JSON])
 def test_what_is_no_json_is_told_in_the_words_of_go(data: bytes, text: str) -> None:
     found = decode(V5, data or b" ")
     assert isinstance(found, Failure)
@@ -235,7 +237,7 @@ def test_without_a_status_the_text_says_so() -> None:
     assert NoStatus().line == f"error: {INCOMPLETE}"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("protocol", "data", "whole"),
     [
         (V5, b'{"status":"Success"}', True),

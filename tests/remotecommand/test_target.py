@@ -15,6 +15,7 @@ from rawkube.kubeconfig.access import Access
 from rawkube.remotecommand.pods import NoSuchContainer, NotAttachable, PodCompleted
 from rawkube.remotecommand.target import Target, WatchEnded, check_arguments, find, read_word
 from rawkube.wire.http import Request
+from tests.support.rows import looped
 from tests.support.server import Peer, ScriptedServer, SeenRequest
 
 Object = dict[str, Any]
@@ -36,7 +37,7 @@ def split(line: str) -> tuple[list[str], int]:
     return [word for i, word in enumerate(words) if i != dash], dash
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "files", "wanted", "command"),
     [
         ("foo -- cmd", "", Wanted("pods", "foo"), "cmd"),
@@ -51,7 +52,7 @@ def test_what_is_named_and_what_is_to_run(line: str, files: str, wanted: Wanted 
     assert check_arguments(*split(line), files.split()) == (wanted, command.split())
 
 
-@pytest.mark.parametrize(
+@looped(
     ("line", "files", "text"),
     [
         pytest.param("", "", NO_POD, id="none"),
@@ -190,7 +191,7 @@ def test_a_pod_costs_one_get(word: str) -> None:
     assert script.seen[0].header("Accept") == "application/json, */*"
 
 
-@pytest.mark.parametrize(
+@looped(
     ("word", "path", "thing"),
     [
         ("deploy/web", "/apis/apps/v1/namespaces/demo/deployments/web", workload()),

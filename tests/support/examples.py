@@ -18,7 +18,7 @@ EVERY_WAY = bool(os.environ.get("RAWKUBE_TEST_EVERY_WAY"))
 FEWEST = 20
 USUAL = 100
 # Of what is compared with the real kubectl, this part is by default: processes make them the dearest tests by far.
-ONE_IN = 8
+ONE_IN = 12
 PROFILE = "rawkube"
 
 

@@ -95,8 +95,14 @@ def environment(home: Path, url: str, **more: str) -> dict[str, str]:
         "KUBECACHEDIR": str(home / "cache"),
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(ROOT),
+        **measured(),
         **more,
     }
+
+
+def measured() -> dict[str, str]:
+    """What tells a process of ours to measure its coverage, too, where that is measured."""
+    return {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
 
 
 class Command:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import threading
 import time
@@ -11,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from rawkube.errors import ConfigError, ConnectError, ConnectionRefused, DeadlineExceeded, ResolveError
+from rawkube.errors import ConfigError, ConnectError, ConnectionLost, ConnectionRefused, DeadlineExceeded, ResolveError
 from rawkube.wire import connect as connecting
+from rawkube.wire import dial as dialling
 from rawkube.wire import tls
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.tap import Event, Tap
@@ -59,7 +61,7 @@ def test_refused() -> None:
     assert caught.value.server == f"127.0.0.1:{port}"
 
 
-@looped("host", ["no-such-host.invalid", "", "a" * 64 + ".invalid", "a..b", "x\0y", "ä" * 70])
+@looped("host", ["no-such-host.invalid", "", "a" * 64 + ".invalid", "a..b", "a:b", "x\0y", "ä" * 70])
 def test_a_name_without_an_address(host: str) -> None:
     with pytest.raises(ResolveError) as caught:
         dial(Endpoint(host, 443))
@@ -211,6 +213,37 @@ def test_a_way_that_is_not_there_is_no_refusal() -> None:
         dial(Endpoint("255.255.255.255", 1), timeouts=Timeouts(connect=0.2))
     assert not isinstance(caught.value, ConnectionRefused)
     assert str(caught.value).startswith("dial tcp 255.255.255.255:1: ")
+
+
+def test_a_connection_that_is_reset_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its other end has no address any more."""
+    dead = socket.socket()
+    monkeypatch.setattr(dialling, "_connected", lambda *_: dead)
+    with pytest.raises(ConnectionLost, match=r"^read tcp h:1: read: connection reset by peer$"):
+        dial(Endpoint("h", 1, TLSOptions("h", None)))
+    assert dead.fileno() < 0
+    with socket.socket() as other:
+        events: list[Event] = []
+        dialling._tell_connected(Tap(events.append), 7, other, 0.0)
+        assert events == []
+
+
+def test_an_address_that_this_machine_cannot_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No IPv6 in this kernel: the next address counts."""
+
+    class WithoutIPv6(socket.socket):
+        def __init__(self, family: int = -1, *more: Any, **named: Any) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "")
+            super().__init__(family, *more, **named)
+
+    with ScriptedServer(say_hello) as server:
+        lookup_returns(monkeypatch, ("::1", server.port), ("127.0.0.1", server.port))
+        monkeypatch.setattr(socket, "socket", WithoutIPv6)
+        dial(Endpoint("two.test", server.port)).close()
+        lookup_returns(monkeypatch, ("::1", server.port))
+        with pytest.raises(ConnectError, match=r"address family not supported"):
+            dial(Endpoint("one.test", server.port))
 
 
 def test_options_of_the_socket() -> None:

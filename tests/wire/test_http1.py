@@ -159,6 +159,40 @@ def test_chunks_and_what_comes_behind() -> None:
     assert reader.next() is END
 
 
+@looped(
+    ("data", "text"),
+    [
+        (b"\r\n\r\n", "no response line received"),
+        (b"HTTP/1.1 20 x\r\n\r\n", "illegal status line"),
+        (b"HTTP/1.1 101 x\r\n\r\n", "101 Switching Protocols to a request that did not ask for it"),
+        (HEAD + b"no field\r\n\r\n", "illegal header line"),
+        (HEAD + b" folded\r\n\r\n", "continuation line at start of headers"),
+        (HEAD + b"Transfer-Encoding: gzip\r\n\r\n", "Only one Transfer-Encoding, chunked, is supported"),
+        (HEAD + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\n", "conflicting Content-Length headers"),
+        (HEAD + b"Content-Length: -1\r\n\r\n", "bad Content-Length"),
+        (CHUNKED + b"zz\r\n", "illegal chunk header"),
+        (CHUNKED + b"5\r\nhelloXX", "malformed chunk footer"),
+    ],
+)
+def test_what_is_malformed(data: bytes, text: str) -> None:
+    reader = Reader(LIMIT)
+    reader.expect("GET", PLAIN)
+    reader.feed(data)
+    with pytest.raises(Malformed) as raised:
+        while reader.next() is not None:
+            pass
+    assert str(raised.value) == text
+    same(data, [], "GET", PLAIN)
+
+
+def test_another_protocol_begins_behind_a_101() -> None:
+    reader = Reader(LIMIT)
+    reader.expect("GET", UPGRADE)
+    reader.feed(b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x82\x01a")
+    assert reader.next() == Head(101, "Switching Protocols", [])
+    assert (reader.next(), reader.rest) == (None, b"\x82\x01a")
+
+
 def test_a_size_without_an_end_is_bounded() -> None:
     reader = Reader(LIMIT)
     reader.expect("GET")

@@ -307,6 +307,7 @@ def test_socks_refusals(proxy: Proxy, answer: bytes, kind: type[TransportError],
 def test_the_end_in_socks(size: int) -> None:
     talk = Socks5(SOCKS, "h", 1)
     drive(talk, [(b"\5\0" + OPENED)[:size]] if size else [])
+    assert talk.refusal() is None
     with pytest.raises(ConnectionLost, match=r"EOF$"):
         talk.feed(b"")
 

@@ -26,7 +26,7 @@ from rawkube.errors import (
 from rawkube.wire.dial import Endpoint, Timeouts, TLSOptions, dial
 from rawkube.wire.http import Request
 from rawkube.wire.pool import Pool
-from rawkube.wire.proxy import Proxy
+from rawkube.wire.proxy import Connect, Proxy
 from rawkube.wire.stream import Stream
 from rawkube.wire.tap import Event, Tap
 from tests.support.proxy import ProxyServer, Tunnel
@@ -237,6 +237,45 @@ def test_a_refusal_is_told_though_its_body_does_not_end() -> None:
         dial(Endpoint(NAME, 1, TRUSTED, Proxy("http", "127.0.0.1", server.port)), timeouts=Timeouts(first_byte=0.3))
     assert caught.value.detail[-1] == "not you"
     assert time.monotonic() - start < 2
+
+
+def test_a_refusal_is_told_though_the_connection_breaks_behind_it() -> None:
+    def cut_off(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 1000\r\n\r\nnot you")
+        peer.reset()
+
+    with ScriptedServer(cut_off) as server, pytest.raises(ProxyError, match=r"^Forbidden$"):
+        dial(Endpoint(NAME, 1, TRUSTED, Proxy("http", "127.0.0.1", server.port)))
+
+
+def test_what_ends_the_conversation_closes_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C, for instance."""
+
+    def interrupted(self: Connect) -> bytes:
+        raise KeyboardInterrupt
+
+    def listen(peer: Peer) -> None:
+        try:
+            peer.read()
+        finally:
+            ended.set()
+
+    ended = threading.Event()
+    monkeypatch.setattr(Connect, "start", interrupted)
+    with ScriptedServer(listen) as server, pytest.raises(KeyboardInterrupt):
+        try:
+            dial(Endpoint(NAME, 1, TRUSTED, Proxy("http", "127.0.0.1", server.port)))
+        finally:
+            assert ended.wait(5)
+
+
+def test_the_deadline_of_the_request_is_not_the_proxys() -> None:
+    with proxy_server("http") as proxy:
+        error = failing(proxy, deadline=time.monotonic() - 1)
+    assert isinstance(error, DeadlineExceeded) and error.step == "request"
+    assert not str(error).startswith("proxyconnect")
+    assert "is the proxy" in error.detail[0]
 
 
 def test_a_proxy_that_does_not_finish_tls() -> None:

@@ -102,3 +102,9 @@ def test_planted_markers_never_reach_the_tap(names: list[tuple[str, str]], param
             assert response.read() == marker.encode()
     assert {"request", "response", "chunk", "end", "close"} <= {e.kind for e in events}
     assert marker not in repr(events)
+
+
+def test_the_first_line_of_a_head() -> None:
+    assert redact.target_line("GET /x?token=abc&a=b HTTP/1.1") == "GET /x?token=<redacted>&a=b HTTP/1.1"
+    for line in ("HTTP/1.1 200 OK", "HTTP/1.1 404 ?token=abc x", "GET /x", "", "GET"):
+        assert redact.target_line(line) == line

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import ssl
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,9 +57,6 @@ def ask(context: ssl.SSLContext, options: TLSOptions, events: list[Event] | None
 # Keys
 
 Key = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
-RSA = rsa.generate_private_key(65537, 2048)
-EC = ec.generate_private_key(ec.SECP256R1())
-ED25519 = ed25519.Ed25519PrivateKey.generate()
 PARAMETERS = b"-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n"
 
 
@@ -74,35 +73,44 @@ def pem(key: Key, form: PrivateFormat) -> bytes:
     return key.private_bytes(Encoding.PEM, form, NoEncryption())
 
 
-FORMATS: dict[str, tuple[Key, bytes, bytes]] = {
-    "PKCS#1": (RSA, pem(RSA, PrivateFormat.TraditionalOpenSSL), b"BEGIN RSA PRIVATE KEY"),
-    "PKCS#8 RSA": (RSA, pem(RSA, PrivateFormat.PKCS8), b"BEGIN PRIVATE KEY"),
-    "SEC 1": (EC, pem(EC, PrivateFormat.TraditionalOpenSSL), b"BEGIN EC PRIVATE KEY"),
-    "SEC 1 with parameters": (EC, PARAMETERS + pem(EC, PrivateFormat.TraditionalOpenSSL), b"BEGIN EC PRIVATE KEY"),
-    "PKCS#8 EC": (EC, pem(EC, PrivateFormat.PKCS8), b"BEGIN PRIVATE KEY"),
-    "Ed25519": (ED25519, pem(ED25519, PrivateFormat.PKCS8), b"BEGIN PRIVATE KEY"),
-    "with Windows line ends": (EC, pem(EC, PrivateFormat.PKCS8).replace(b"\n", b"\r\n"), b"BEGIN PRIVATE KEY"),
-}
+@functools.cache
+def formats() -> dict[str, tuple[Key, bytes, bytes]]:
+    """By name: a key, its file, and how that begins. Made once they are needed: RSA takes its time."""
+    of_rsa, of_ec = rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())
+    of_ed25519 = ed25519.Ed25519PrivateKey.generate()
+    sec_1, pkcs_8 = pem(of_ec, PrivateFormat.TraditionalOpenSSL), pem(of_ec, PrivateFormat.PKCS8)
+    return {
+        "PKCS#1": (of_rsa, pem(of_rsa, PrivateFormat.TraditionalOpenSSL), b"BEGIN RSA PRIVATE KEY"),
+        "PKCS#8 RSA": (of_rsa, pem(of_rsa, PrivateFormat.PKCS8), b"BEGIN PRIVATE KEY"),
+        "SEC 1": (of_ec, sec_1, b"BEGIN EC PRIVATE KEY"),
+        "SEC 1 with parameters": (of_ec, PARAMETERS + sec_1, b"BEGIN EC PRIVATE KEY"),
+        "PKCS#8 EC": (of_ec, pkcs_8, b"BEGIN PRIVATE KEY"),
+        "Ed25519": (of_ed25519, pem(of_ed25519, PrivateFormat.PKCS8), b"BEGIN PRIVATE KEY"),
+        "with Windows line ends": (of_ec, pkcs_8.replace(b"\n", b"\r\n"), b"BEGIN PRIVATE KEY"),
+    }
 
 
-@looped("verify", [True, False], ids=["verified", "skip"])
-@looped("form", FORMATS)
-def test_forms_of_keys(form: str, verify: bool) -> None:
-    key, key_pem, mark = FORMATS[form]
-    assert mark in key_pem
-    certificate = signed(key)
+def accepted(certificate: bytes, key: bytes, *, verify: bool) -> bool:
+    """Whether a server that trusts that client certificate alone lets it in."""
     context = CA.server("127.0.0.1")
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata=certificate.decode())
-    options = TLSOptions("127.0.0.1", CA.pem, verify, client_cert=lambda: (certificate, key_pem))
-    assert ask(context, options) == b"hello me"
+    return ask(context, TLSOptions("127.0.0.1", CA.pem, verify, client_cert=lambda: (certificate, key))) == b"hello me"
+
+
+@looped("verify", [True, False], ids=["verified", "skip"])
+def test_forms_of_keys(verify: bool) -> None:
+    for form, (key, key_pem, mark) in formats().items():
+        assert mark in key_pem, form
+        assert accepted(signed(key), key_pem, verify=verify), form
 
 
 @pytest.mark.parametrize("form", [PrivateFormat.TraditionalOpenSSL, PrivateFormat.PKCS8])
 def test_an_encrypted_key_is_said_to_be_encrypted(form: PrivateFormat) -> None:
-    key = RSA.private_bytes(Encoding.PEM, form, serialization.BestAvailableEncryption(b"s3cret"))
+    of_rsa = formats()["PKCS#1"][0]
+    key = of_rsa.private_bytes(Encoding.PEM, form, serialization.BestAvailableEncryption(b"s3cret"))
     with pytest.raises(ConfigError) as caught:
-        tls.context_for(TLSOptions("x", CA.pem, client_cert=lambda: (signed(RSA), key)))
+        tls.context_for(TLSOptions("x", CA.pem, client_cert=lambda: (signed(of_rsa), key)))
     assert str(caught.value) == "tls: failed to parse private key"
     detail = "the client key is encrypted with a password, which Kubernetes clients do not support"
     assert caught.value.detail == (detail,)
@@ -198,6 +206,21 @@ def test_the_systems_roots_are_where_the_environment_says(
     with pytest.raises(TLSError):
         ask(context, TLSOptions("127.0.0.1", CLIENTS.pem))  # a private CA alone
     assert ask(context, TLSOptions("127.0.0.1", CLIENTS.pem, system_roots=True)) == b"hello "
+
+
+def test_the_systems_roots_of_an_openssl_that_knows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a Python has it that was built on another system: the places where systems have them."""
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("ssl.get_default_verify_paths", lambda: SimpleNamespace(cafile=None, capath=None))
+    known = tmp_path / "roots.pem"
+    known.write_bytes(CLIENTS.pem)
+    serial = [ssl.create_default_context(cadata=CLIENTS.pem.decode()).get_ca_certs()[0]["serialNumber"]]
+    for files, found in ((("/none", str(known)), serial), (("/none",), [])):
+        monkeypatch.setattr(tls, "_SYSTEM_ROOTS", files)
+        monkeypatch.setattr(tls, "_SYSTEM_FOLDERS", ("/none", str(tmp_path)))
+        context = tls.new_context(None, True, None)
+        assert [one["serialNumber"] for one in context.get_ca_certs() if one["serialNumber"] in serial] == found
 
 
 def test_what_strict_mode_would_refuse_is_told() -> None:

@@ -73,6 +73,13 @@ def test_a_sound_answer(headers: Headers) -> None:
     assert chosen_protocol(headers) in OFFERED
 
 
+def test_nothing_offered_nothing_chosen() -> None:
+    for chosen in (None, "", " "):
+        assert problem_with(good(sec_websocket_protocol=chosen), KEY, ()) == ""
+        assert chosen_protocol(good(sec_websocket_protocol=chosen)) == ""
+    assert problem_with(good(sec_websocket_protocol=V5), KEY, ()) == UNOFFERED + V5
+
+
 UPGRADE = "its 101 does not name websocket in Upgrade"
 CONNECTION = "its 101 does not name Upgrade in Connection"
 WRONG_ACCEPT = "its Sec-WebSocket-Accept does not answer the key that was sent"

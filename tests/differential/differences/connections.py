@@ -1,0 +1,250 @@
+"""Requests, watches, configuration."""
+
+from __future__ import annotations
+
+from tests.differential.differences.row import Difference
+
+GROUPS = {
+    "Requests, watches, configuration": [
+        Difference(
+            "requests for a finished rollout",
+            "discovery, GET, then a watch",
+            "one LIST: built-in kinds need no discovery",
+            "tests/differential/test_sequences.py::test_sequences[done-at-once]",
+        ),
+        Difference(
+            "what it watches with",
+            "a streaming list, which an old server may ignore for ever",
+            "LIST, then WATCH: works with every server",
+            "tests/differential/test_sequences.py::test_sequences[every-event-prints]",
+        ),
+        Difference(
+            "after 401, 403 or 404 while watching",
+            "tries again until `--timeout`",
+            "ends with the server's message; a 401 first gets fresh credentials",
+            "tests/differential/test_sequences.py::test_sequences[next-watch-is-forbidden]",
+        ),
+        Difference(
+            "an outage while watching",
+            "silent or log lines",
+            "one line when it starts, one when it is over",
+            "tests/faults/test_watches.py::test_a_server_that_is_away_for_a_while",
+        ),
+        Difference(
+            "the object is deleted and made again between two watches",
+            "goes on with the new one",
+            "`error: object has been deleted` (same name, other uid)",
+            "tests/differential/test_sequences.py::test_sequences[made-again-between-two-lists]",
+        ),
+        Difference(
+            "events of other objects, from a server that ignores field selectors",
+            "are reported",
+            "are passed over",
+            "tests/differential/test_sequences.py::test_sequences[another-name-is-reported-too]",
+        ),
+        Difference(
+            "a watch that ends early, without an event",
+            "the object is read again, and its line printed again",
+            "is opened again from the same version: no line twice",
+            "tests/differential/test_sequences.py::test_sequences[short-stream-without-events]",
+        ),
+        Difference(
+            "a watch that is answered with a 5xx",
+            "the object is read again, and its line printed again",
+            "is asked for again from the last version, after a while",
+            "tests/differential/test_sequences.py::test_sequences[next-watch-answers-500]",
+        ),
+        Difference(
+            "the first LIST is answered with 410",
+            "asks again, otherwise",
+            "the server's error: it has asked for no version",
+            "tests/differential/test_sequences.py::test_sequences[list-expired]",
+        ),
+        Difference(
+            "an object that is gone when the watch begins",
+            "waits for ever",
+            "the server's NotFound",
+            "tests/faults/test_first_answers.py::test_an_empty_list_is_not_yet_an_answer",
+        ),
+        Difference(
+            "a watch without a byte",
+            "may hang for ever",
+            "is reopened 15 s after the server should have ended it",
+            "tests/api/test_streaming_list.py::test_it_may_be_silent_for_ten_seconds_before_its_list_and_long_after",
+        ),
+        Difference(
+            "a 401",
+            "is an error",
+            "fresh credentials and one more try",
+            "tests/faults/test_every_fault.py::test_401_once_is_answered_with_the_new_token",
+        ),
+        Difference(
+            "`--token` beside a `tokenFile`",
+            "the file wins",
+            "the flag wins",
+            "tests/differential/test_known_connections.py::test_rawkube[token-beside-a-file]",
+        ),
+        Difference(
+            "`--username` or `--token` beside the file's other credentials",
+            "`more than one authentication method …`",
+            "the flag wins",
+            "tests/differential/test_known_connections.py::test_rawkube[password-beside-a-token]",
+        ),
+        Difference(
+            "a `?` in an unquoted scalar of a flow mapping (`{server: https://h?a=b}`)",
+            "`did not find expected ',' or '}'`",
+            "is read",
+            "tests/differential/test_known_connections.py::test_rawkube[question-mark]",
+        ),
+        Difference(
+            "a counter that is no int32, in a list of several",
+            "the whole list is an error",
+            "each object is judged by itself",
+            "tests/differential/test_known_commands.py::test_rawkube[a-counter-that-is-none]",
+        ),
+        Difference(
+            "a counter that is no number",
+            "`json: cannot unmarshal …` of a GET, `failed to convert …` of a watch",
+            "`failed to convert …`",
+            "tests/differential/test_status_rows.py::test_rows[replicas-is-text-in-the-answer-to-get-too]",
+        ),
+        Difference(
+            "an answer in JSON that is no object",
+            "the message has a type of Go",
+            "`… json parse error: the answer is no JSON object`",
+            "tests/differential/test_answers.py::test_answers[200-array]",
+        ),
+        Difference(
+            "counters whose difference leaves int32",
+            "wrap around",
+            "are computed exactly",
+            "tests/differential/test_known_commands.py::test_rawkube[counters-far-apart]",
+        ),
+        Difference(
+            "`--insecure-skip-tls-verify=false`, `--disable-compression=false`",
+            "cannot undo the file's `true`",
+            "undo it",
+            "tests/differential/test_known_connections.py::test_rawkube[insecure-undone]",
+        ),
+        Difference(
+            "a context that names a missing cluster or user",
+            "`localhost:8080`, or nobody",
+            "an error that names the file",
+            "tests/differential/test_known_connections.py::test_rawkube[no-such-cluster]",
+        ),
+        Difference(
+            "a server `host:port` with a CA or credentials",
+            "plain http, without them",
+            "an error: say `https://`",
+            "tests/differential/test_known_connections.py::test_rawkube[no-scheme]",
+        ),
+        Difference(
+            "a credential, and a server without TLS (`http://…`)",
+            "is not sent, without a word",
+            "is not sent; stderr says so",
+            "tests/kubeconfig/test_resolve.py::test_no_credential_over_plain_http",
+        ),
+        Difference(
+            "a password in the server's URL",
+            "is sent",
+            "is refused",
+            "tests/differential/test_known_connections.py::test_rawkube[password-in-the-url]",
+        ),
+        Difference(
+            "no user name",
+            "asks for one on stdout",
+            "never asks",
+            "tests/differential/test_known_connections.py::test_rawkube[nobody]",
+        ),
+        Difference(
+            "`--as`, `--request-timeout`, … in a Pod",
+            "lose the service account",
+            "keep it",
+            "tests/kubeconfig/test_resolve.py::test_flags_lie_over_it",
+        ),
+        Difference(
+            "redirects",
+            "are followed, token included",
+            "are an error that names the target",
+            "tests/differential/test_known_connections.py::test_rawkube[redirect]",
+        ),
+        Difference(
+            "over TLS",
+            "HTTP/2, where the server has it",
+            "HTTP/1.1",
+            "tests/differential/test_known_connections.py::test_rawkube[versions-of-http]",
+        ),
+        Difference(
+            "headers that name the program",
+            "kubectl's `User-Agent`, `Kubectl-Command`, `Kubectl-Session`",
+            "a `User-Agent` of its own",
+            "tests/differential/test_known_connections.py::test_rawkube[names-of-the-program]",
+        ),
+        Difference(
+            "`--timeout`, and a server that does not answer",
+            "the first request is waited for all the same",
+            "counts from the first request; `the server has not answered` stands above `timed out …`",
+            "tests/cli/test_silent_server.py::test_the_time_of_a_command_bounds_its_first_request",
+        ),
+        Difference(
+            "control characters from the cluster, in names and messages",
+            "reach the terminal",
+            "are shown as `\\x1b`",
+            "tests/faults/test_hostile_text.py::test_no_text_of_a_server_reaches_the_terminal_as_it_is",
+        ),
+        Difference(
+            "a kubeconfig of more than 16 MiB",
+            "is read",
+            "is refused",
+            "tests/kubeconfig/test_load.py::test_a_huge_file",
+        ),
+        Difference(
+            "`See 'kubectl … --help'` in an error",
+            "`kubectl`",
+            "`rawkube`",
+            "tests/differential/test_arguments.py::test_the_line_above",
+        ),
+        Difference(
+            "`--cache-dir`, `--match-server-version`, `--profile`, `--profile-output`, `--vmodule`, `--log-flush-frequency`",
+            "do what they say",
+            "are taken, and mean nothing",
+            "tests/differential/test_known_commands.py::test_flags_that_mean_nothing",
+        ),
+        Difference(
+            "the formats in `unable to match a printer …`",
+            "kubectl's",
+            "those that rawkube has",
+            "tests/differential/test_known_connections.py::test_rawkube[whoami-name]",
+        ),
+        Difference(
+            "`version`",
+            "kubectl's and the server's",
+            "rawkube's and Python's; nobody is asked",
+            "tests/differential/test_known_connections.py::test_rawkube[version]",
+        ),
+        Difference(
+            "completion of names",
+            "asks with all credentials, for as long as it takes",
+            "runs no credential plugin, and waits half a second",
+            "tests/cli/test_completing.py::test_no_program_is_run_for_credentials",
+        ),
+        Difference(
+            "`get --raw` (`raw`): the query",
+            "is sorted",
+            "stays as it was typed",
+            "tests/differential/test_known_connections.py::test_rawkube[query]",
+        ),
+        Difference(
+            "log lines (`E1130 …`)",
+            "on stderr",
+            "not imitated; `-v 6` to `-v 9` are `--trace`",
+            "tests/cli/test_observing.py::test_on_stderr",
+        ),
+        Difference(
+            "`-v 8`, `-v 9`",
+            "show bodies, Secrets too",
+            "show no secret",
+            "tests/test_secrets.py::test_no_command_says_it",
+        ),
+    ],
+}
