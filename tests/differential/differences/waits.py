@@ -13,6 +13,12 @@ GROUPS = {
             "tests/cli/test_wait.py::test_what_is_asked",
         ),
         Difference(
+            "objects that are selected (`--all`, `-l`)",
+            "a GET and a streaming list for each, on a connection of its own",
+            "one LIST and one WATCH for all",
+            "tests/cli/test_wait_all.py::test_one_list_and_one_watch_in_the_order_of_the_list",
+        ),
+        Difference(
             "the time is over before an object's turn, `--for=delete`",
             "`context deadline exceeded`",
             "`timed out waiting for the condition on …`, as for other goals",
