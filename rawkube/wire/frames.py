@@ -23,7 +23,7 @@ MAX_CONTROL = 125  # bytes of a control frame's payload
 # Up to so many bytes one long number is quicker to mask than four tables.
 _SHORT = 2048
 # From so many bytes on, importing something quicker costs less than it saves.
-_PAYS = 2 * 1024 * 1024
+_PAYS = 512 * 1024
 
 _OPCODES = frozenset((CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG))
 
@@ -163,11 +163,21 @@ class _Masks:
 
 
 def _fast_mask() -> Callable[[bytes | memoryview, bytes], bytes] | None:
-    try:
-        from websockets.speedups import apply_mask  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
+    """`apply_mask` of `websockets`, without the rest of that package, whose import takes as long as masking 100 MB."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    package = PathFinder.find_spec("websockets")
+    folders = package.submodule_search_locations if package is not None else None
+    spec = PathFinder.find_spec("websockets.speedups", list(folders)) if folders is not None else None
+    if spec is None or spec.loader is None:
         return None
-    fast: Callable[[bytes | memoryview, bytes], bytes] = apply_mask
+    try:
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        fast: Callable[[bytes | memoryview, bytes], bytes] = module.apply_mask
+    except (ImportError, AttributeError):  # built for another Python, or another version
+        return None
     return fast
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
-from types import ModuleType
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -138,25 +138,36 @@ def test_what_is_sent_is_read_by_wsproto(payload: bytes, key: bytes, opcode: int
         assert data.endswith(bytes(byte ^ key[at % 4] for at, byte in enumerate(payload)))
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_masks_are_the_same_once_much_is_sent(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+FAST = "def apply_mask(data, key):\n    return bytes(byte ^ key[at % 4] for at, byte in enumerate(data))\n"
 
-    def apply_mask(data: bytes, key: bytes) -> bytes:
-        asked.append(len(data))
-        return bytes(byte ^ key[at % 4] for at, byte in enumerate(data))
 
-    speedups = ModuleType("websockets.speedups")
-    vars(speedups).update({"apply_mask": apply_mask} if there else {})
-    monkeypatch.setitem(sys.modules, "websockets", ModuleType("websockets"))
-    monkeypatch.setitem(sys.modules, "websockets.speedups", speedups)
+@pytest.mark.parametrize(
+    ("files", "there"),
+    [
+        ({"__init__.py": "raise AssertionError", "speedups.py": FAST}, True),
+        ({"__init__.py": "raise AssertionError"}, False),
+        ({"__init__.py": "", "speedups.py": "import no_such_module"}, False),
+        ({"__init__.py": "", "speedups.py": "other = 1"}, False),
+        ({}, False),
+    ],
+    ids=["there", "without it", "for another Python", "another version", "not there"],
+)
+def test_masks_are_the_same_once_much_is_sent(
+    files: dict[str, str], there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quicker mask is taken out of its package, which is not imported for it."""
+    for name, text in files.items():
+        (tmp_path / "websockets").mkdir(exist_ok=True)
+        (tmp_path / "websockets" / name).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
     masks = frames._Masks()
     payload, key = b"0123456789" * 10_001, b"\0\x7f\x80\xff"
     first = masks.masked(payload, key)
     assert first[:5] == bytes(byte ^ key[at % 4] for at, byte in enumerate(payload[:5]))
     for _ in range(frames._PAYS // len(payload) + 1):
         assert masks.masked(payload, key) == first
-    assert bool(asked) == there
+    assert (masks._fast is not None) == there
+    assert masks.masked(payload, key) == first
 
 
 @pytest.mark.parametrize("size", [0, 1, 124, 125, 126, 3000, 65_535])
