@@ -101,7 +101,7 @@ def test_no_time(text: str, why: str) -> None:
     ],
 )
 def test_what_is_refused(words: str, said: str, tmp_path: Path) -> None:
-    shown = logs(words.split(), tmp_path, [ended("web", app="x"), ended("db", app="x")], {})
+    shown = logs(words.split(), tmp_path / f"for {words}", [ended("web", app="x"), ended("db", app="x")], {})
     assert (shown.stdout, shown.code) == (b"", 1)
     assert any(said in text for text in shown.stderr), shown
 
