@@ -286,7 +286,7 @@ def test_a_slow_group_that_would_come_first_is_waited_for() -> None:
     many = [res("widgets.v1.first"), res("widgets.v1.second")]
     hanging = {"/apis/first/v1": SILENCE}
     with DiscoveryServer(many, apis="legacy", answers=hanging) as server, Client(server.url) as client:
-        mapper = Mapper(client, discovery=Discovery(client, group_seconds=1.5, grace=0.01))
+        mapper = Mapper(client, discovery=Discovery(client, group_seconds=3.0, grace=0.01))
         assert mapper.resource("widgets.second").group == "second"
         assert mapper.discovery.glance().waiting
         assert mapper.resource("widgets").group == "second"

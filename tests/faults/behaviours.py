@@ -15,6 +15,7 @@ import gzip
 import json
 import socket
 import ssl
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ from tests.support.workloads import deployment
 
 MIB = 1 << 20
 EVER = 10**9
+SHORT = 1.0
+"""Seconds that a server may say nothing to the commands of these tests."""
 OUT = b"out\x00\xff\n"
 
 
@@ -218,11 +221,15 @@ def resets(exchange: Exchange) -> None:
 
 
 def slowly(exchange: Exchange) -> None:
-    """A byte at a time, each well within what silence may take, all together well beyond it."""
+    """A byte at a time, each well within what silence may take, until all together are beyond it; then the rest."""
     data = exchange.head + b"%x\r\n%b\r\n" % (len(exchange.body), exchange.body)
-    for at in range(len(data)):
+    beyond = time.monotonic() + 1.3 * SHORT
+    sent = 0
+    while sent < len(data) - 1 and time.monotonic() < beyond:
         exchange.server.stopping.wait(0.001)
-        exchange.peer.send(data[at : at + 1])
+        exchange.peer.send(data[sent : sent + 1])
+        sent += 1
+    exchange.peer.send(data[sent:])
     if exchange.kind == "exec":
         session(Far(exchange.peer, exchange.request))
     exchange.peer.end_chunked()

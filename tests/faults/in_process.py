@@ -24,10 +24,8 @@ from rawkube.remotecommand import life_signs
 from rawkube.remotecommand.life_signs import Timing
 from rawkube.remotecommand.session import Local
 from rawkube.wire.dial import Timeouts
+from tests.faults.behaviours import SHORT
 from tests.support.run import kubeconfig
-
-SHORT = 1.0
-"""Seconds that a server may say nothing."""
 
 DEADLINE = 15.0
 """Seconds after which whatever runs is taken to hang: on a busy machine, and the longest of them."""
