@@ -164,11 +164,13 @@ def test_full_names() -> None:
 SPECIAL = st.sampled_from(list("ab01 -:#,[]{}&*!|>'\"%@`?=.\\/\n\t~<_+é🚀\u2028\x85\x7f\x00\r"))
 TEXT = st.text(SPECIAL, max_size=12) | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 TEXT |= st.lists(st.sampled_from(["word", "it's", "a:", "#", "", "- x", "é"]), max_size=40).map(" ".join)
+# Written as kubectl writes it, `<<` is read back as what it means in YAML 1.1: the mapping to merge.
+KEYS = TEXT.filter(lambda text: text != "<<")
 SCALAR: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXT
 # A float that is whole is written, and so read, as an integer.
 SCALAR |= st.floats(allow_nan=False, allow_infinity=False).filter(lambda value: not value.is_integer())
 VALUES = st.recursive(
-    SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=6
+    SCALAR, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=6
 )
 
 
@@ -180,7 +182,7 @@ def test_json_reads_back(value: dict[str, Any]) -> None:
     assert not re.search("[<>&\u2028\u2029]", text)
 
 
-@given(st.dictionaries(TEXT, VALUES, max_size=4))
+@given(st.dictionaries(KEYS, VALUES, max_size=4))
 @settings(max_examples=examples(60), deadline=None)
 def test_yaml_reads_back_as_kubectl_reads_it(value: dict[str, Any]) -> None:
     assert parse("# YAML, whatever it begins with\n" + to_yaml(value)).value == value

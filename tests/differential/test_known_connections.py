@@ -62,6 +62,12 @@ class Case(NamedTuple):
     files: Mapping[str, bytes] = {}
 
 
+@pytest.fixture(autouse=True)
+def unrecorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is recorded is asked for without compression."""
+    monkeypatch.delenv("RAWKUBE_RECORD", raising=False)
+
+
 def flow(cluster: str, user: str, server: str = "URL") -> str:
     """A kubeconfig in the flow style of YAML."""
     return (
