@@ -263,7 +263,10 @@ class Channels:
                 return
             self._channel = (payload[0] - 0x30) & 0xFF if self.protocol.base64 else payload[0]
             payload = payload[1:]
-        self._piece(self._channel, payload, last, events)
+        if self.protocol.base64:
+            self._encoded(self._channel, bytes(payload), last, events)
+        else:
+            self._decoded(self._channel, payload, events)
 
     def _begin_message(self, opcode: int) -> None:
         if opcode == CONTINUATION:
@@ -275,36 +278,35 @@ class Channels:
         self._channel = _NOT_YET
         self._base64 = _Base64() if self.protocol.base64 else self._base64
 
-    def _piece(self, channel: int, payload: bytes, last: bool, events: list[Event]) -> None:
-        known = channel in self._outputs or channel == ERROR
-        if known and self.protocol.base64:
+    def _encoded(self, channel: int, payload: bytes, last: bool, events: list[Event]) -> None:
+        if channel in self._outputs or channel == ERROR:
             payload = self._base64.decode(payload, last)
         self._decoded(channel, payload, events)
         if self._base64.illegal:
             raise _Broken(f"illegal base64 data on channel {channel}")
 
-    def _decoded(self, channel: int, payload: bytes, events: list[Event]) -> None:
-        known = channel in self._outputs or channel == ERROR
+    def _decoded(self, channel: int, payload: bytes | memoryview, events: list[Event]) -> None:
         if not payload:
             return
         if channel in self._outputs:
-            events.append(Output(channel, payload))
-        elif not known:
-            events.append(Discarded(channel, payload))
+            events.append(Output(channel, bytes(payload)))
+        elif channel != ERROR:
+            events.append(Discarded(channel, bytes(payload)))
         elif len(self._error) + len(payload) > MAX_ERROR:
             raise _Broken(f"more than {MAX_ERROR} bytes on the error channel", 1009)
         else:
             self._error += payload
 
     def _control(self, frame: Piece, events: list[Event]) -> None:
+        payload = bytes(frame.payload)
         if frame.opcode == CLOSE:
-            self._closing(frame.payload, events)
+            self._closing(payload, events)
         elif frame.opcode == PING:
             if not self._silent:
-                self._owed.append(encode_control(PONG, frame.payload))
-            events.append(Ping(frame.payload))
+                self._owed.append(encode_control(PONG, payload))
+            events.append(Ping(payload))
         else:
-            events.append(Pong(frame.payload))
+            events.append(Pong(payload))
 
     def _closing(self, payload: bytes, events: list[Event]) -> None:
         code, reason = close_payload(payload)

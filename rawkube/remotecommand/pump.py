@@ -12,12 +12,17 @@ import select
 import signal
 import stat
 from collections import deque
+from itertools import islice
 from types import TracebackType
 
 from rawkube._threads import in_main_thread
 
 _PIPE = 4096
 """How much a writable pipe takes at least (POSIX: PIPE_BUF is 512 or more; 4096 on Linux and macOS)."""
+
+
+PIECES = 64
+"""How many pieces are written at once, without joining them, at most (POSIX: IOV_MAX is 16 or more; Linux: 1024)."""
 
 
 class Writer:
@@ -42,45 +47,34 @@ class Writer:
         """The descriptor to wait on."""
         return self._own if self._own >= 0 else self._descriptor
 
-    def write(self, data: bytes) -> None:
+    def write(self, *pieces: bytes) -> None:
         """Write what is taken now; the rest waits for flush()."""
-        if self._queue:
-            self._queue.append(memoryview(data))
-            return
-        taken = self._write_now(memoryview(data))
-        if taken < len(data):
-            self._queue.append(memoryview(data)[taken:])
+        waited = self.waiting
+        self._queue.extend(memoryview(piece) for piece in pieces if piece)
+        if not waited:
+            self.flush()
 
     def flush(self) -> None:
         """Write what is taken now of what has waited."""
-        while self._queue:
-            data = self._queue[0]
-            taken = self._write_now(data)
-            if taken < len(data):
-                self._queue[0] = data[taken:]
-                return
-            self._queue.popleft()
+        while self._queue and (taken := self._write_some()):
+            while taken:
+                first = self._queue.popleft()
+                if taken < len(first):
+                    self._queue.appendleft(first[taken:])
+                taken -= min(taken, len(first))
 
-    def _write_now(self, data: memoryview) -> int:
-        done = 0
-        while done < len(data):
-            taken = self._write_piece(data[done:])
-            if not taken:
-                break
-            done += taken
-        return done
-
-    def _write_piece(self, data: memoryview) -> int:
+    def _write_some(self) -> int:
+        """How much of the first pieces was taken."""
+        first = self._queue[0]
         try:
-            if self._regular:
-                return os.write(self._descriptor, data)
-            if self._own >= 0:
-                return os.write(self._own, data)
-            if is_ready(self._descriptor, write=True):
-                return os.write(self._descriptor, data[:_PIPE])
+            if not self._regular and self._own < 0:
+                return os.write(self._descriptor, first[:_PIPE]) if is_ready(self._descriptor, write=True) else 0
+            descriptor = self._descriptor if self._regular else self._own
+            if len(self._queue) == 1 or not hasattr(os, "writev"):
+                return os.write(descriptor, first)
+            return os.writev(descriptor, list(islice(self._queue, PIECES)))
         except BlockingIOError:
-            pass
-        return 0
+            return 0
 
     def close(self) -> None:
         """Close what this object has opened itself; the descriptor stays as it is."""

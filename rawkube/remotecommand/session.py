@@ -13,7 +13,7 @@ import selectors
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import groupby
 from types import TracebackType
 
@@ -22,7 +22,7 @@ from rawkube.errors import TransportError
 from rawkube.remotecommand.channels import Channels, Closed, Event, Output, Ping, Pong, Violation
 from rawkube.remotecommand.life_signs import CLOSING, GRACE, SIGN_OF_LIFE, SILENCE, UNANSWERED, LifeSigns, Timing
 from rawkube.remotecommand.protocols import STDOUT
-from rawkube.remotecommand.pump import Wakeup, Writer, is_ready
+from rawkube.remotecommand.pump import PIECES, Wakeup, Writer, is_ready
 from rawkube.remotecommand.result import Result
 from rawkube.remotecommand.terminal import STOPPING, Resizes
 from rawkube.wire.stream import Stream
@@ -188,19 +188,27 @@ class Session:
 
     def _take(self, events: list[Event]) -> None:
         told = not events  # a part of a message
-        for event in _joined(events):
-            if type(event) is Output:
-                self._writer_of(event.channel).write(event.data)
-            elif isinstance(event, Closed | Violation):
-                self._stdin_open = False
-            told = told or not isinstance(event, Ping | Pong)
+        for channel, run in groupby(events, lambda event: event.channel if type(event) is Output else None):
+            if channel is not None:
+                self._write(channel, [event.data for event in run if type(event) is Output])
+                told = True
+                continue
+            for event in run:
+                if isinstance(event, Closed | Violation):
+                    self._stdin_open = False
+                told = told or not isinstance(event, Ping | Pong)
         if not self._has_status and self._channels.holds_status:
             self._has_status = told = True
         if told:
             self._life.told = self._life.heard
 
-    def _writer_of(self, channel: int) -> Writer:
-        return self._outputs.get(channel, self._stderr)
+    def _write(self, channel: int, pieces: list[bytes]) -> None:
+        """Pieces of one channel that follow each other, in one write: joined only where they are many, and so small."""
+        writer = self._outputs.get(channel, self._stderr)
+        if len(pieces) > PIECES:
+            writer.write(b"".join(pieces))
+        else:
+            writer.write(*pieces)
 
     def _queue(self, data: bytes) -> None:
         if data:
@@ -305,15 +313,6 @@ class Session:
     def _close(self) -> None:
         if self._life.closing(self._clock()):
             self._queue(self._channels.close(1000))
-
-
-def _joined(events: list[Event]) -> Iterator[Event]:
-    """Pieces of one channel that follow each other, in one: a write for all of them."""
-    for channel, run in groupby(events, lambda event: event.channel if type(event) is Output else None):
-        if channel is None:
-            yield from run
-        else:
-            yield Output(channel, b"".join(event.data for event in run if type(event) is Output))
 
 
 class _Undisturbed:

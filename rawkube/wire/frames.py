@@ -39,11 +39,11 @@ class Malformed(Exception):
 class Piece(NamedTuple):
     """A piece of a frame. `opcode`: of the frame, but CONTINUATION for all of a data frame's pieces behind its first.
 
-    `frame_end`: the frame ends with it; `fin`: the frame is the last one of its message.
+    `payload`: a view of what was fed. `frame_end`: the frame ends with it; `fin`: the frame is the last of its message.
     """
 
     opcode: int
-    payload: bytes
+    payload: memoryview
     frame_end: bool
     fin: bool
 
@@ -53,6 +53,7 @@ class FrameReader:
 
     def __init__(self) -> None:
         self._data = b""
+        self._view = memoryview(b"")
         self._at = 0
         self._left = 0
         self._fin = False
@@ -62,6 +63,7 @@ class FrameReader:
     def feed(self, data: bytes) -> None:
         """What came."""
         self._data = self._data[self._at :] + data if self._at < len(self._data) else data
+        self._view = memoryview(self._data)
         self._at = 0
 
     def next(self) -> Piece | None:
@@ -78,7 +80,7 @@ class FrameReader:
         ended = not self._left
         if ended:
             self.opcode = -1
-        return Piece(opcode, self._data[start : self._at], ended, self._fin)
+        return Piece(opcode, self._view[start : self._at], ended, self._fin)
 
     def _header(self) -> bool:
         data, at = self._data, self._at

@@ -87,7 +87,7 @@ def _frames(pieces: list[bytes]) -> tuple[list[Any], str]:
         for piece in pieces:
             reader.feed(piece)
             while (one := reader.next()) is not None:
-                found.append((number, one.payload))
+                found.append((number, bytes(one.payload)))
                 number += one.frame_end
     except ws.Malformed as error:
         malformed = str(error)

@@ -250,6 +250,8 @@ def test_prefixes(data: bytes) -> None:
     for cut in range(len(data) + 1):
         prefixer = Prefixer(b"[p] ")
         assert prefixer.feed(data[:cut]) + prefixer.feed(data[cut:]) == expected
+        without = Prefixer(b"")
+        assert without.feed(data[:cut]) + without.feed(data[cut:]) == data
 
 
 def test_a_line_that_is_interrupted_ends_and_begins_again() -> None:

@@ -63,6 +63,33 @@ class TestWriter:
             os.close(reader)
             os.close(descriptor)
 
+    @pytest.mark.parametrize("kind", ["pipe", "socket", "non-blocking", "file"])
+    @pytest.mark.parametrize("size", [1, 700, 33_000])
+    @pytest.mark.parametrize("gathers", [True, False])
+    def test_pieces_come_in_their_order(
+        self, kind: str, size: int, gathers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if not gathers:  # Windows
+            monkeypatch.delattr(os, "writev")
+        pieces = [MUCH[at : at + size] for at in range(0, min(len(MUCH), 200 * size), size)]
+        pieces.insert(1, b"")
+        if kind == "file":
+            reader, descriptor = os.open(tmp_path / "out", os.O_CREAT), os.open(tmp_path / "out", os.O_WRONLY)
+        else:
+            reader, descriptor = made(kind)
+        writer = Writer(descriptor)
+        try:
+            writer.write(*pieces[:3])
+            writer.write(*pieces[3:])
+            if kind == "file":
+                assert os.read(reader, len(MUCH)) == b"".join(pieces)
+            else:
+                assert drained(writer, reader) == b"".join(pieces)
+        finally:
+            writer.close()
+            os.close(reader)
+            os.close(descriptor)
+
     def test_it_stays_full_while_nobody_reads(self, pipe: tuple[int, int]) -> None:
         writer = Writer(pipe[1])
         writer.write(MUCH)

@@ -17,7 +17,8 @@ import pytest
 from rawkube.errors import ConnectionLost, DeadlineExceeded
 from rawkube.wire.dial import Endpoint, TLSOptions, dial
 from rawkube.wire.proxy import Proxy
-from rawkube.wire.stream import Stream
+from rawkube.wire.stream import Stream, wait_for
+from rawkube.wire.teller import Teller
 from tests.support.proxy import ProxyServer
 from tests.support.server import Peer, ScriptedServer
 from tests.support.tls import Authority
@@ -180,6 +181,62 @@ def test_a_record_that_has_to_wait_is_repeated_with_its_length() -> None:
     assert stream.send_now(data[16384:]) == 0
     assert stream.send_now(bytes(data[16384:]) + bytes(20_000)) == 23_616
     assert sock.asked == [16384, 3616, 3616, 3616, 16384, 3616]
+
+
+def test_a_record_that_may_not_be_held_back_is_sent_all_the_same() -> None:
+    """No TCP below, or TLS inside something else."""
+    sock, stream = taking()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Taking, "setsockopt", refused)
+        assert stream.send_now(bytes(40_000)) == 40_000
+        patch.setattr("rawkube.wire.stream._CORK", None)
+        assert stream.send_now(bytes(40_000)) == 40_000
+    assert sock.took == [16384, 16384, 7232] * 2
+
+
+def refused(*_: object) -> None:
+    raise OSError(errno.EOPNOTSUPP, "not supported")
+
+
+class Told:
+    """In place of a Teller."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, ...]] = []
+
+    def came(self, data: bytes) -> None:
+        self.heard.append(("came", data.decode()))
+
+    def sent(self, data: bytes) -> None:
+        self.heard.append(("sent", data.decode()))
+
+    def ended(self, side: str, error: str) -> None:
+        self.heard.append((side, error))
+
+
+def test_how_a_connection_broke_is_told() -> None:
+    _, stream = taking(ssl.SSLWantWriteError(), None, BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    told = stream.told = cast(Teller, Told())
+    assert stream.send_now(b"abc") == 0
+    assert stream.send_now(b"abc") == 3
+    with pytest.raises(ConnectionLost, match="broken pipe"):
+        stream.send_now(b"d")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Taking, "recv", refused, raising=False)
+        with pytest.raises(ConnectionLost):
+            stream.recv_now(1)
+    assert cast(Told, told).heard == [("sent", "abc"), ("client", "BrokenPipeError"), ("server", "OSError")]
+
+
+def test_where_there_is_no_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has select() alone."""
+    monkeypatch.delattr(select, "poll")
+    here, there = socket.socketpair()
+    with here, there:
+        assert not wait_for(here.fileno(), write=False, end=time.monotonic())
+        assert wait_for(here.fileno(), write=True, end=None)
+        there.send(b"x")
+        assert wait_for(here.fileno(), write=False, end=None)
 
 
 def test_what_was_sent_before_a_failure_counts() -> None:

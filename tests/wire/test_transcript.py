@@ -308,6 +308,15 @@ def test_trailers_that_are_cut_or_have_no_end() -> None:
     assert shown(asked, (SERVER, chunks()), (SERVER, endless), (SERVER, b"\r\n" + TRAILERS))[SERVER] == chunks()
 
 
+def test_a_trailer_that_is_cut_by_another_protocol_is_left_out() -> None:
+    asked = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nAuthorization: Bea"
+    transcript = Transcript()
+    assert all(b"Bea" not in piece.data for piece in transcript.client(asked))
+    transcript.server(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\n\r\n")
+    assert transcript.client(b"more") == [Piece(CLIENT, b"more")]
+    assert transcript.end(CLIENT) == []
+
+
 def test_what_is_no_answer_passes_as_it_is() -> None:
     for data in (b"SSH-2.0-x\r\n", b"HTTQ/1.1 200 OK\r\n\r\n", b"HTTX/1"):
         assert shown((CLIENT, get("/version")), (SERVER, data))[SERVER] == data
