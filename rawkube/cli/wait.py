@@ -303,7 +303,7 @@ class _Wait:
             return True
         label, field = self._targets.selectors if not target.name else ("", "")
         loop = ListWatch(self._client, Selection(*target, label, field), on_note=self._out.note)
-        loop.deadline = self._deadline
+        loop.deadline = None if self._once else self._deadline
         try:
             for step in loop.steps():
                 self._answered = True

@@ -92,17 +92,17 @@ def _from_json(text: str) -> Document | None:
 
     start = len(text) - len(text.lstrip())
     try:
-        value, _ = JSONDecoder().raw_decode(text, start)
+        value, end = JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    return Document(value, text)
+    return Document(value, text[:end])
 
 
 _JSON_PIECE = pattern(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|\n', re.DOTALL)
 
 
 def _json_places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
-    """(path, line) of every field and list element of the first JSON value in `text`, which is valid."""
+    """(path, line) of every field and list element of `text`, which is one JSON value."""
     line = 1
     path: list[str | int] = []  # a step for each open brace: the key or the index inside it
     awaits_key = False
@@ -116,8 +116,6 @@ def _json_places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
         elif piece in "}]":
             path.pop()
             awaits_key = False
-            if not path:
-                return
         elif piece == ",":
             awaits_key = isinstance(path[-1], str)
             if isinstance(path[-1], int):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
 
 from rawkube._typing import NamedTuple
 from rawkube.wire import redact_body
@@ -67,6 +68,12 @@ class _Side:
 
     side = ""
 
+    # What differs between the sides.
+    _looks_right: Callable[[bytes], bool]
+    _not_http: Callable[[], list[Piece]]
+    _cut_head: Callable[[bytes], Piece]
+    _begin: Callable[[bytes], list[Piece]]
+
     def __init__(self, asked: deque[Asked], secrets: bool) -> None:
         self._asked = asked
         self._secrets = secrets
@@ -81,10 +88,7 @@ class _Side:
         found: list[Piece] = []
         self._rest = data
         while self._rest:
-            state, before = self._state, len(self._rest)
             found += self._state()
-            if self._state == state and len(self._rest) == before:
-                break
         return found
 
     def end(self) -> list[Piece]:
@@ -180,20 +184,6 @@ class _Side:
     def _left_out(self) -> list[Piece]:
         self._take()
         return []
-
-    # What differs between the sides.
-
-    def _looks_right(self, start: bytes) -> bool:
-        raise AssertionError
-
-    def _not_http(self) -> list[Piece]:
-        raise AssertionError
-
-    def _cut_head(self, held: bytes) -> Piece:
-        raise AssertionError
-
-    def _begin(self, head: bytes) -> list[Piece]:
-        raise AssertionError
 
     def _next(self) -> None:
         self._state = self._head

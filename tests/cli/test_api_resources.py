@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rawkube.cli.columns import columns
 from rawkube.cli.main import main
@@ -120,6 +121,28 @@ def test_what_the_server_says_stands_above() -> None:
         "the server says: words that kubectl does not show",
         "Error from server (Forbidden): unknown",
     ]
+
+
+def test_a_part_that_cannot_be_asked() -> None:
+    """The rest is printed all the same, and the error stands below it."""
+    result = rawkube(served("broken").url, "api-resources", "-o", "name")
+    assert result.stdout.splitlines()[:2] == ["nodes", "pods"]
+    assert result.code == 1
+    assert result.stderr.startswith("error: unable to retrieve the complete list of server APIs: ")
+    assert "helm.example.com/v1: forbidden words" in result.stderr
+    assert "source.example.com/v1: " in result.stderr
+
+
+def test_as_yaml_and_as_json() -> None:
+    url = served("aggregated").url
+    listed = yaml.safe_load(rawkube(url, "api-resources", "-o", "yaml").stdout)
+    assert listed == json.loads(rawkube(url, "api-resources", "-o", "json").stdout)
+    assert [one["name"] for one in listed["resources"]][:2] == ["nodes", "pods"]
+
+
+def test_a_server_without_resources() -> None:
+    for line in ("", "-o json"):
+        assert rawkube(served("nothing").url, "api-resources", *line.split())[:3] == ("", "", 0)
 
 
 @looped("line", ["-o foo", "--sort-by=foo", "extra"])

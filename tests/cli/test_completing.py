@@ -127,6 +127,8 @@ def test_names_from_the_server(server: LogsServer, tmp_path: Path) -> None:
     assert candidates("logs", "-n", "", config=config) == ["default", "demo"]
     assert candidates("--context=", config=config) == ["--context=test"]
     assert candidates("logs", "nope", "-c", "", config=config) == []
+    assert candidates("rollout", "status", "widgets", "", config=config) == []
+    assert candidates("logs", "--nope", "-n", "", config=config) == []
     assert "PartialObjectMetadataList" in str(server.asked[0].header("Accept"))
 
 
@@ -145,6 +147,15 @@ def test_a_kubeconfig_that_cannot_be_read_is_silence(content: str, tmp_path: Pat
     (tmp_path / "config").write_text(content)
     assert candidates("logs", "", config=str(tmp_path / "config")) == []
     assert candidates("--context", "", config=str(tmp_path / "config")) == []
+
+
+@looped(("seconds", "expected"), [("5", ["test"]), ("", ["test"]), ("soon", ["test"]), ("nan", []), ("inf", [])])
+def test_how_long_to_wait_may_be_said(seconds: str, expected: list[str], tmp_path: Path) -> None:
+    """A time that is none is silence at worst."""
+    (tmp_path / "config").write_text(kubeconfig("http://127.0.0.1:1"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAWKUBE_COMPLETION_SECONDS", seconds)
+        assert candidates("--context", "", config=str(tmp_path / "config")) == expected
 
 
 def test_a_silent_server_costs_half_a_second(tmp_path: Path) -> None:

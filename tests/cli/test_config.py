@@ -481,6 +481,107 @@ def test_raw_shows_all_of_it(home: Home) -> None:
     assert home.run("view", "--flatten").out.count("s3cret") == HIDDEN.count("s3cret")
 
 
+TWO = {
+    **one({"token": "t"}),
+    "preferences": {"colors": True, "extensions": [{"name": "p", "extension": {"b": 1, "a": [{"d": 2, "c": 3}]}}]},
+    "contexts": [
+        {"name": "dev", "context": {"cluster": "c", "user": "u", "namespace": "ns"}},
+        {"name": "bare", "context": {}},
+        {"name": "lost", "context": {"cluster": "gone", "user": "u"}},
+        {"name": "nobody", "context": {"cluster": "c", "user": "gone"}},
+    ],
+}
+
+
+@pytest.fixture
+def two(home: Home) -> Home:
+    home.write(TWO)
+    return home
+
+
+def test_view_of_what_a_context_uses(two: Home) -> None:
+    shown = two.run("view", "--minify", "-o", "json", "--context=bare")
+    assert json.loads(shown.out) == {
+        "kind": "Config",
+        "apiVersion": "v1",
+        "preferences": TWO["preferences"],
+        "clusters": None,
+        "users": None,
+        "contexts": [{"name": "bare", "context": {"cluster": "", "user": ""}}],
+        "current-context": "bare",
+    }
+    assert '"a": [\n' in shown.out and shown.out.index('"c": 3') < shown.out.index('"d": 2') < shown.out.index('"b": 1')
+
+
+TABLE = """\
+CURRENT   NAME     CLUSTER   AUTHINFO   NAMESPACE
+          bare
+*         dev      c         u          ns
+          lost     gone      u
+          nobody   c         gone
+"""
+
+
+@looped(
+    ("words", "out"),
+    [
+        ("current-context", "dev\n"),
+        ("get-contexts", TABLE),
+        ("get-contexts dev --no-headers", "*     dev   c     u     ns\n"),
+        ("get-contexts -o name", "bare\ndev\nlost\nnobody\n"),
+        ("get-contexts -o name lost bare", "bare\nlost\n"),
+    ],
+)
+def test_contexts(words: str, out: str, two: Home) -> None:
+    shown = two.run(*words.split())
+    assert ([line.rstrip() for line in shown.out.splitlines()], shown.err, shown.code) == (out.splitlines(), "", 0)
+
+
+@looped(
+    ("words", "err"),
+    [
+        ("view a b", "error: unexpected arguments: [a b]\nSee 'rawkube config view -h' for help and examples\n"),
+        ("view --merge=false", "error: if merge==false a precise file must be specified\n"),
+        (
+            "view -o wide",
+            'error: unable to match a printer suitable for the output format "wide", allowed formats are: json,yaml\n',
+        ),
+        ("view --minify --context=nope", "error: cannot locate context nope\n"),
+        ("view --minify --context=lost", "error: cannot locate cluster gone\n"),
+        ("view --minify --context=nobody", "error: cannot locate user gone\n"),
+        (
+            "get-contexts -o wide",
+            "error: --output wide is not available in rawkube config get-contexts; "
+            "resetting to default output format\n",
+        ),
+        ("get-contexts -o name nope", "error: context nope not found\n"),
+    ],
+)
+def test_what_cannot_be_shown(words: str, err: str, two: Home) -> None:
+    assert two.run(*words.split()) == ("", err, 1)
+
+
+def test_a_context_that_is_missing_beside_one_that_is_there(two: Home) -> None:
+    assert two.run("get-contexts", "-o", "name", "nope", "dev") == ("dev\n", "error: context nope not found\n", 1)
+
+
+def test_no_context_is_current(home: Home) -> None:
+    home.write({**TWO, "current-context": ""})
+    assert home.run("current-context") == ("", "error: current-context is not set\n", 1)
+    assert home.run("view", "--minify") == ("", "error: current-context must exist in order to minify\n", 1)
+
+
+def test_flatten_needs_the_files(home: Home) -> None:
+    home.write(one(**{"certificate-authority": "ca.pem"}))
+    shown = home.run("view", "--flatten")
+    assert (shown.out, shown.code) == ("", 1)
+    assert shown.err == f"error: open {home.folder}/ca.pem: no such file or directory\n"
+    home.write("the authority", "ca.pem")
+    flat = json.loads(home.run("view", "--flatten", "-o", "json").out)["clusters"][0]["cluster"]
+    assert base64.b64decode(flat["certificate-authority-data"]) == b"the authority"
+    assert "certificate-authority" not in flat
+
+
 @looped(
     ("url", "shown"),
     [

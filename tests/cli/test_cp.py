@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rawkube.cli import cp as cli_cp
+from rawkube.cli.output import Output
 from tests.support.container import Container
 from tests.support.copies import DOWN, OLD, UP, cp, listing, make_tree, places
 from tests.support.exec_process import Terminal
@@ -179,3 +182,81 @@ def test_the_line_of_progress(done: int, size: int, total: int, seconds: float, 
 
 def test_names_in_the_progress_obey_nobody() -> None:
     assert "\x1b]" not in cli_cp.progress_line("\x1b]0;x\a", 0, 0, 0, 1.0, 80)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def shown_by(work: Callable[[cli_cp.Shown, Clock], None]) -> list[str]:
+    """The lines on stderr."""
+    err, clock = io.BytesIO(), Clock()
+    work(cli_cp.Shown(Output(io.BytesIO(), err), clock), clock)
+    return err.getvalue().decode().splitlines()
+
+
+def test_what_the_container_says_is_shown_line_by_line() -> None:
+    def work(shown: cli_cp.Shown, clock: Clock) -> None:
+        shown.remote(b"one\ntw")
+        shown.remote(b"o\n" + b"x" * 4096)
+        shown.remote(b"x")  # a line of any length is not held
+        shown.remote(b"rest\x1b")
+        shown.end()
+
+    assert shown_by(work) == ["one", "two", "x" * 4097, "rest\\x1b"]
+
+
+def test_of_many_warnings_the_first_ones() -> None:
+    def work(shown: cli_cp.Shown, clock: Clock) -> None:
+        for number in range(23):
+            shown.note(f"warning: {number}")
+        shown.note("something else")
+        shown.end()
+        shown.end()
+
+    said = [*(f"warning: {number}" for number in range(20)), "something else", "... and 3 more warnings"]
+    assert shown_by(work) == said
+
+
+def test_progress_is_drawn_now_and_then_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with Terminal() as terminal, open(terminal.program, "w", closefd=False) as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+
+        def work(shown: cli_cp.Shown, clock: Clock) -> None:
+            shown.begin("dir/data", 2048)
+            clock.now = 1.0
+            shown.moved(1024)
+            clock.now = 1.1
+            shown.moved(512)
+            shown.note("between")
+            clock.now = 2.0
+            shown.moved(512)
+            shown.end()
+
+        assert shown_by(work) == ["between"]
+        seen = terminal.look_for(b"100% of data\x1b[K\r\x1b[K", 5)
+    assert seen.count(b" of data") == 2
+    assert b"1.0 KiB, 1.0 KiB/s, 50% of data\x1b[K\r\x1b[K" in seen
+
+
+def test_a_terminal_that_has_gone_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(cli_cp, "_REDRAW", 0.0)
+    with Terminal() as terminal, open(terminal.program, "w", closefd=False) as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        shown = cli_cp.Shown(Output(io.BytesIO(), io.BytesIO()), Clock())
+    shown._terminal = 2**20  # nothing is open there
+    shown.begin("data", 1)
+    shown.moved(1)
+    assert shown.bytes == 1
+
+
+def test_without_a_stderr_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert shown_by(lambda shown, clock: shown.begin("data", 1)) == []
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO()))
+    assert cli_cp._width() == 80

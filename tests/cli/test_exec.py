@@ -255,6 +255,26 @@ def test_the_end_of_the_input_where_it_cannot_be_told(choice: str, said: str, co
     assert codes == [] if choice == "wait" else [1000]
 
 
+def test_the_pod_of_a_file(tmp_path: Path) -> None:
+    def script(far: Far) -> None:
+        far.out(b"hi")
+        far.end()
+
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}}")
+    with ExecServer(script) as server:
+        ended = run_here("-f", str(manifest), "--", "x", url=server.url, home=tmp_path)
+        assert (ended.stdout, ended.stderr, ended.code) == (b"hi", "", 0)
+        assert server.upgrades[0].path == "/api/v1/namespaces/default/pods/p/exec"
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with ExecServer() as server:
+        ended = run_here("-f", "nowhere.yaml", "--", "x", url=server.url, home=tmp_path)
+        assert (ended.stdout, ended.code, server.upgrades) == (b"", 1, [])
+    assert ended.stderr == 'error: the path "nowhere.yaml" does not exist\n'
+
+
 def test_silence_ends_it(tmp_path: Path) -> None:
     def script(far: Far) -> None:
         far.pongs = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,9 @@ from tests.support.logs_server import Log, LogsServer, Reply, answers, line
 from tests.support.pods_server import a_pod, statuses, terminated
 from tests.support.recordings import FIXTURES, exchanges
 from tests.support.rows import looped
-from tests.support.run import environment, rawkube_command, run, start
+from tests.support.run import environment, kubeconfig, rawkube_command, run, start
 from tests.support.script import failure
+from tests.support.server import Peer, SeenRequest
 
 RECORDING = FIXTURES / "verbs" / "logs.jsonl"
 
@@ -109,6 +111,58 @@ def test_what_is_refused(words: str, said: str, tmp_path: Path) -> None:
 def test_a_selector_that_selects_nothing(tmp_path: Path) -> None:
     shown = logs(["-l", "app=none"], tmp_path, [ended("web", app="x")], {})
     assert shown == (b"", ["No resources found in default namespace."], 0)
+
+
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {}},
+}
+
+
+class Later(LogsServer):
+    """There are no pods until somebody watches; `said` are the events of the watch."""
+
+    said: Sequence[Any] = ()
+
+    def _list(self, peer: Peer, request: SeenRequest) -> None:
+        if request.query.get("watch") == "true":
+            assert (request.query["resourceVersion"], request.query["labelSelector"]) == ("5", "app=web")
+            peer.reply("".join(json.dumps(one) + "\n" for one in self.said))
+        else:
+            listing = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, "items": []}
+            peer.reply(json.dumps(listing))
+
+
+def of_web(args: Sequence[str], home: Path, *pods: Any, kind: type[LogsServer] = LogsServer) -> Shown:
+    out, err = io.BytesIO(), io.BytesIO()
+    replies = {f"{name}/main": [Log([line(0, name)])] for name in ("web-a", "web-b")}
+    with kind(pods, replies, {"/apis/apps/v1/namespaces/default/deployments/web": WEB}) as server:
+        (home / "config").write_text(kubeconfig(server.url))
+        code = main(["--kubeconfig", str(home / "config"), "logs", "deploy/web", *args], out=Output(out, err))
+    return Shown(out.getvalue(), err.getvalue().decode().splitlines(), code)
+
+
+def test_the_pods_behind_an_object(tmp_path: Path) -> None:
+    pods = [ended("web-a", app="web"), ended("web-b", app="web"), ended("other", app="other")]
+    one = of_web([], tmp_path, *pods)
+    assert one == (b"web-a\n", ["Found 2 pods, using pod/web-a"], 0)
+    both = of_web(["--all-pods"], tmp_path, *pods)
+    assert (sorted(both.stdout.splitlines()), both.stderr, both.code) == (
+        [b"[pod/web-a/main] web-a", b"[pod/web-b/main] web-b"],
+        [],
+        0,
+    )
+
+
+def test_the_first_pod_that_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Later, "said", [{"type": "ADDED", "object": ended("web-b", app="web")}])
+    assert of_web([], tmp_path, kind=Later) == (b"web-b\n", [], 0)
+    monkeypatch.setattr(Later, "said", [])
+    none = of_web([], tmp_path, kind=Later)
+    assert none[::2] == (b"", 1)
+    assert none.stderr[-1] == "error: watch closed before UntilWithoutRetry timeout"
 
 
 def test_a_cut_log_is_exit_code_1_with_the_reason(tmp_path: Path) -> None:

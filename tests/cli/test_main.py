@@ -226,10 +226,15 @@ class TestErrors:
         assert "RAWKUBE_TRACEBACK=1" in hint
         assert last == "error: rawkube itself failed: ValueError: odd in two lines \\x1b[2J"
 
-    def test_the_traceback_can_be_had(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        failing(monkeypatch, ValueError("odd"))
+    def test_what_is_nested_too_deeply(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        failing(monkeypatch, RecursionError("maximum recursion depth exceeded"))
+        assert run("version") == ("", "error: what was read is nested too deeply\n", 1)
+
+    @pytest.mark.parametrize("error", [ValueError("odd"), RecursionError("odd")], ids=lambda one: type(one).__name__)
+    def test_the_traceback_can_be_had(self, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+        failing(monkeypatch, error)
         monkeypatch.setenv("RAWKUBE_TRACEBACK", "1")
-        with pytest.raises(ValueError, match="odd"):
+        with pytest.raises(type(error), match="odd"):
             run("version")
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=["KeyboardInterrupt", "SystemExit"])

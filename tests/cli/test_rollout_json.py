@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import threading
@@ -11,8 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import ValidationError
 
+from rawkube.api.builtin import known
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
+from rawkube.cli.report_json import JsonReporter
+from rawkube.rollout.explain.finding import NEVER, Finding
+from rawkube.rollout.happenings import Cleared, Found, Note, Workload
 from tests.support.cluster import Cluster
 from tests.support.following import checked, in_short, status, validator
 from tests.support.run import kubeconfig, rawkube_command, start
@@ -116,6 +121,26 @@ ENDS = [
     ([deployment("a")], ["-f", "/nowhere.yaml"], 1, 1, ["result error", "result * error"]),
     ([daemonset("d", strategy="OnDelete")], ["ds/d"], 1, 1, ["result d error", "result * error"]),
 ]
+
+
+def test_causes_and_connections_are_told_as_they_come_and_go() -> None:
+    out, finding = io.BytesIO(), Finding("ImageNotFound", "no such image", "pod/a-1", resolves=NEVER, log=("x",))
+    of = Workload(known("deployments"), "default", "a")
+    reporter = JsonReporter(Output(out, out), clock=lambda: 1.5)
+    for found in (Found(of, finding), Found(of, finding, again=True), Cleared(of, finding)):
+        reporter.tell(found)
+    for note in (Note(of, "lost", lost=True), Note(of, "back")):
+        reporter.tell(note)
+    reporter.finish()
+    records = [json.loads(line) for line in out.getvalue().splitlines()]
+    for record in records:
+        validator().validate(record)
+        assert record["time"] == "1970-01-01T00:00:01.500Z"
+        assert record["workload"]["name"] == "a"
+    assert [record["type"] for record in records] == ["finding", "finding", "cleared", "reconnecting", "reconnecting"]
+    assert [record["again"] for record in records[:2]] == [False, True]
+    assert all(record["finding"]["code"] == "ImageNotFound" for record in records[:3])
+    assert [(record["lost"], record["message"]) for record in records[3:]] == [(True, "lost"), (False, "back")]
 
 
 @pytest.mark.parametrize("detailed", [False, True], ids=["as-kubectl", "detailed"])

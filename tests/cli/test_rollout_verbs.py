@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rawkube.cli.main import main
 from rawkube.cli.output import Output
@@ -111,3 +112,69 @@ def test_a_command_line_that_is_wrong_contacts_nobody(verb: str, tmp_path: Path)
         assert rollout(server, tmp_path, verb)[1:] == ("error: required resource not specified\n", 1)
         assert rollout(server, tmp_path, verb, "a/b/c")[2] == 1
         assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("history deploy/web --revision=-1", "error: revision must be a positive integer: -1\n"),
+        (
+            "undo deploy/web --dry-run=maybe",
+            'error: Invalid dry-run value (maybe). Must be "none", "server", or "client".\n',
+        ),
+    ],
+)
+def test_a_value_that_is_none_of_its_flag_contacts_nobody(words: str, said: str, tmp_path: Path) -> None:
+    with StatefulServer(*web()) as server:
+        assert rollout(server, tmp_path, *words.split()) == ("", said, 1)
+        assert server.asked == []
+
+
+def test_objects_are_shown_as_they_are_asked_for(tmp_path: Path) -> None:
+    """A revision is the object that keeps it: of a Deployment, a ReplicaSet."""
+    with StatefulServer(*web()) as server:
+        said, _, code = rollout(server, tmp_path, "history", "deploy/web", "--revision=1", "-o", "json")
+        shown = json.loads(said)
+        assert (code, shown["kind"], said[:7]) == (0, "ReplicaSet", '{\n    "')
+        said = rollout(server, tmp_path, "history", "deploy/web", "-o", "yaml")[0]
+        (one, two) = yaml.safe_load_all(said)
+        assert (one, two["kind"]) == (shown, "ReplicaSet")
+        assert said.count("---\n") == 1
+        assert rollout(server, tmp_path, "history", "deploy/web", "--revision=1", "-o", "name")[0] == (
+            f"replicaset.apps/{shown['metadata']['name']}\n"
+        )
+        said = rollout(server, tmp_path, "restart", "deploy/web", "-o", "yaml")[0]
+        assert yaml.safe_load(said)["kind"] == "Deployment"
+
+
+def test_of_a_file_only_what_the_selector_selects(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}")
+    with StatefulServer(*web()) as server:
+        web_ = server.object("deployments", "web")
+        server.put({**web_, "metadata": {**web_["metadata"], "labels": {"a": "b"}}})
+        file = str(tmp_path / "web.yaml")
+        assert rollout(server, tmp_path, "pause", "-f", file, "-l", "a=c")[::2] == ("", 0)
+        assert server.writes() == []
+        assert rollout(server, tmp_path, "pause", "-f", file, "-l", "a=b")[0] == "deployment.apps/web paused\n"
+
+
+def test_nothing_is_there(tmp_path: Path) -> None:
+    with StatefulServer() as server:
+        said = rollout(server, tmp_path, "restart", "deploy", "-n", "demo")
+    assert said == ("", "No resources found in demo namespace.\n", 0)
+
+
+def test_two_restarts_in_one_second_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.localtime()
+    monkeypatch.setattr(time, "localtime", lambda *_: now)
+    with StatefulServer(*web()) as server:
+        assert rollout(server, tmp_path, "restart", "deploy/web")[2] == 0
+        problem, code = rollout(server, tmp_path, "restart", "deploy/web")[1:]
+    assert (problem, code) == ("error: failed to create patch for web: empty patch\n", 1)
+
+
+def test_the_one_error_of_a_collection_stands_bare(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("{kind: Deployment}")
+    with StatefulServer(*web()) as server:
+        problem, code = rollout(server, tmp_path, "restart", "-f", str(tmp_path / "bad.yaml"))[1:]
+    assert (problem.partition(": ")[0], code) == (f'unable to decode "{tmp_path}/bad.yaml"', 1)

@@ -174,3 +174,58 @@ def test_several_types_one_after_the_other(tmp_path: Path) -> None:
         while cluster.watching and time.monotonic() < end:
             time.sleep(0.01)
         assert not cluster.watching, "a watch that nobody reads any more is closed"
+
+
+FILES = {
+    "a": "{apiVersion: v1, kind: Pod, metadata: {name: a}}",
+    "gone": "{apiVersion: v1, kind: Pod, metadata: {name: gone}}",
+    "bad": "{kind: Pod}",
+    "both": "{kind: Pod}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: a}}",
+}
+GONE = 'Error from server (NotFound): pods "gone" not found\n'
+AT_ONCE = "--timeout=0"
+FORBIDDEN = "Error from server (Forbidden): secrets is forbidden: User cannot get it\n"
+BAD = "unable to decode"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_look(folder: Path) -> None:
+    """What is so now counts, of what is there now."""
+    met_a = "pod/a condition met\n"
+    with Cluster(pod("a", True), pod("b"), forbidden=(("get", "secrets"),)) as cluster:
+        for words, out, err, code in (
+            (f"pod/a {FOR}", met_a, "", 0),
+            (f"pod/b {FOR}", "", "error: condition not met for pods/b\n", 1),
+            (f"pod/gone {FOR}", "", GONE, 1),
+            ("pod/gone --for=delete", "", "", 0),
+            ("pod/a --for=delete", "", "error: condition not met for pods/a\n", 1),
+            ("pod/a --for=create", met_a, "", 0),
+            ("pods --all --for=create", met("a", "b"), "", 0),
+            ("jobs --all --for=create", "", "jobs.batch not found\nerror: timed out waiting for the condition\n", 1),
+            ("secret/x --for=create", "", FORBIDDEN, 1),
+            ("-f a --for=create", met_a, "", 0),
+            (f"-f a -f gone -l app=x {FOR}", met_a, GONE, 1),
+            (f"-f a -l app=y {FOR}", "", "error: no matching resources found\n", 1),
+            ("-f gone -l app=x --for=delete", "", "", 0),
+        ):
+            ran = wait(cluster, folder, *words.split(), AT_ONCE)
+            assert (ran.stdout, ran.stderr, ran.code) == (out, err, code), words
+
+
+def test_files_that_cannot_be_read(folder: Path) -> None:
+    with Cluster(pod("a", True)) as cluster:
+        for words, out in (
+            (f"-f both {FOR} {AT_ONCE}", met("a")),
+            (f"-f both {FOR} --fail-on=condition=Failed", met("a")),
+            ("-f bad --for=create", ""),
+        ):
+            ran = wait(cluster, folder, *words.split())
+            assert (ran.stdout, ran.code) == (out, 1), words
+            assert BAD in ran.stderr, words

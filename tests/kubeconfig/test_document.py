@@ -118,6 +118,12 @@ def test_lines_of_json() -> None:
     assert document.line(("clusters", 1, "cluster", "absent")) == document.line(("clusters", 1, "cluster"))
 
 
+def test_lines_of_json_with_escapes_and_with_something_behind_it() -> None:
+    document = parse('\n{"x": 1,\n"\\u0061\\"\\n": [2,\n3]} } ,\n{"y": 1}')
+    assert document.value == {"x": 1, 'a"\n': [2, 3]}
+    assert [document.line(path) for path in (("x",), ('a"\n',), ('a"\n', 1), ("y",))] == [2, 3, 3, 0]
+
+
 @both_parsers
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
