@@ -238,6 +238,7 @@ def serve(sock: socket.socket, context: ssl.SSLContext) -> None:
 def accept_for_ever(listener: socket.socket, context: ssl.SSLContext) -> None:
     while True:
         sock, _ = listener.accept()
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as servers in Go have it
         threading.Thread(target=serve, args=(sock, context), daemon=True).start()
 
 

@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import yaml
+
 from bench.measure import Cost, Row, compared, in_turn, kubectl, process, rawkube, row
 from bench.server import api_server
 
@@ -53,7 +55,7 @@ def _counters(env: dict[str, str]) -> tuple[int, int]:
     """How many requests the server has had, and how many bytes it has sent, without this one."""
     import base64
 
-    cluster = json.loads(Path(env["KUBECONFIG"]).read_text())["clusters"][0]["cluster"]
+    cluster = yaml.safe_load(Path(env["KUBECONFIG"]).read_text())["clusters"][0]["cluster"]
     authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
     where = urlsplit(cluster["server"])
     context = ssl.create_default_context(cadata=authority)
