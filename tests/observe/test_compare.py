@@ -255,3 +255,84 @@ def test_plain_data() -> None:
     assert found[0]["differs"] == "proxy-header"
     assert found[-1]["alike"] is False
     json.dumps(found)
+
+
+def talk(*said: tuple[float, int, str, str]) -> list[Compared]:
+    """(seconds, connection, side, text)."""
+    return read(Piece(0, conn, t, side, text.encode()) for t, conn, side, text in said)
+
+
+def asking(target: str = "/api/v1/pods", body: str = "") -> str:
+    return f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+
+
+def said(body: str = "", kind: str = "application/json") -> str:
+    return f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+
+
+WATCH = "/api/v1/pods?watch=true"
+EVENT = '{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a"}}}\n'
+
+
+@looped(
+    ("a", "b", "told"),
+    [
+        (
+            (asking("/p/api/v1/pods"), said()),
+            (asking(), said()),
+            "/api/v1/pods: path prefix is /p in A, nothing in B",
+        ),
+        (
+            (asking("/api/v1/pods?limit=1&x=y"), said()),
+            (asking("/api/v1/pods?x=y"), said()),
+            ": query is limit=1 in A, nothing in B",
+        ),
+        ((asking(body="[1]"), said()), (asking(body="[2]"), said()), ": request body is "),
+        ((asking(), said()), (asking(), ""), ": A was answered 200 OK, B no answer"),
+        (
+            (asking(), said('{"kind":"Pod"}')),
+            (asking(), said('{"kind":"Job"}')),
+            "kind of the answer is Pod in A, Job in",
+        ),
+        ((asking(), said('{"x":1}')), (asking(), said("<html>")), ": body is "),
+        (
+            (asking(WATCH), said(EVENT)),
+            (asking(WATCH), said(f"{EVENT}<html>\n")),
+            "what follows the events is nothing in A, not a watch event",
+        ),
+    ],
+)
+def test_what_two_answers_differ_in(a: tuple[str, str], b: tuple[str, str], told: str) -> None:
+    both = [talk((0.0, 1, "client", asked), (1.0, 1, "server", answer)) for asked, answer in (a, b)]
+    assert told in "\n".join(map(sentence, compare(*both).differences))
+
+
+@looped(("second", "kinds_told"), [(0.5, []), (5.0, ["order"])])
+def test_an_order_is_one_only_where_the_second_waited_for_the_first(second: float, kinds_told: list[str]) -> None:
+    def two(first: str, then: str) -> list[Compared]:
+        return talk(
+            (0.0, 1, "client", asking(first)),
+            (second, 2, "client", asking(then)),
+            (second + 1, 2, "server", said()),
+            (1.0 if second > 1 else 9.0, 1, "server", said()),
+        )
+
+    found = kinds(compare(two("/api/v1/pods", "/api/v1/nodes"), two("/api/v1/nodes", "/api/v1/pods")))
+    assert [kind for kind in found if kind == "order"] == kinds_told
+
+
+def test_an_interim_answer_is_not_the_answer() -> None:
+    (one,) = talk((0.0, 1, "client", asking()), (1.0, 1, "server", "HTTP/1.1 103 Early Hints\r\n\r\n"))
+    assert (one.status, one.headers) == (0, [("Host", "x"), ("Content-Length", "0")])
+
+
+def test_bytes_of_a_channel_are_compared_up_to_the_first_gap() -> None:
+    def message(data: bytes, size: int) -> Happening:
+        facts = {"channel": 1, "name": "stdout", "size": size, "data": data, "text": False}
+        return Happening("message", 1, 1.0, "server", facts)
+
+    asked = Happening("request", 1, 0.0, "client", {"method": "GET", "target": "/x", "headers": ()})
+    opened = Happening("response", 1, 0.5, "server", {"status": 101, "reason": "", "headers": (), "seconds": 0.5})
+    (one,) = exchanges_of([asked, opened, message(b"ab", 2), message(b"cd", 9), message(b"ef", 2)])
+    assert bytes(one.channels["server", "stdout"]) == b"abcd"
+    assert one.sizes["server", "stdout"] == 13

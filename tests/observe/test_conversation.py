@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from rawkube.observe.conversation import Conversation, Happening
+from rawkube.observe.conversation import Conversation, Happening, WebSocket
 from rawkube.observe.messages import KEPT
 from rawkube.observe.recording import Piece, Recording
+from tests.observe.made import frame
 from tests.support.examples import some
 from tests.support.rows import looped
 
@@ -182,3 +183,64 @@ def test_a_connection_whose_sides_have_ended_is_forgotten() -> None:
     found = conversation.feed(1, 2.0, "client", GET)
     assert [one.kind for one in found] == ["request", "request-end"]
     assert [one.data["inside"] for one in conversation.end(7, 3.0, "client", "OSError")] == [""]
+
+
+LIST = b'{"kind":"PodList","apiVersion":"v1","items":[7,{"metadata":{"name":"a"},"n":1}]}'
+CHANGED = b'{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"n":2}}\n'
+
+
+def answered(body: bytes, head: bytes = b"") -> bytes:
+    return (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n" % (head, len(body)) + body
+    )
+
+
+@looped(
+    ("listed", "changes"),
+    [
+        (answered(LIST), ["n 1→2"]),
+        (answered(LIST.replace(b"}]", b"]")), []),
+        (answered(LIST.replace(b"PodList", b"Pod")), []),
+        (answered(b'{"kind":"PodList","items":7}'), []),
+        (answered(b"\x1f\x8bno gzip", b"Content-Encoding: gzip\r\n"), []),
+        (answered(LIST, b"Content-Encoding: br\r\n"), ["n 1→2"]),  # which it can then not be
+    ],
+)
+def test_what_a_list_told_is_known(listed: bytes, changes: list[str]) -> None:
+    asked = GET.replace(b"?watch=true", b"")
+    found = conversation_of(("client", asked), ("server", listed), ("client", GET), ("server", answered(CHANGED)))
+    assert [one["changes"] for one in of_kind(found, "watch")] == [changes]
+
+
+@looped("depth", [700, 990, 1500])
+def test_objects_that_are_too_deep_to_be_compared_or_even_kept(depth: int) -> None:
+    event = CHANGED.replace(b'"n":2', b'"n":' + b"[" * depth + b"]" * depth)
+    found = conversation_of(("client", GET), ("server", answered(event + event)))
+    told_of = [one["changes"] for one in of_kind(found, "watch")]
+    assert told_of in ([[], ["object <nested too deeply>→<nested too deeply>"]], [[], []], []), depth
+    assert len(of_kind(found, "undecodable")) == (not told_of)
+
+
+@looped(
+    ("protocol", "frames", "data", "code"),
+    [
+        (b"v4.channel.k8s.io", [frame(b'\3{"metadata'), frame(b'\3":{},"status":"Success"}')], b'{"metadata', [0]),
+        (b"base64.channel.k8s.io", [b"\x81\x051YQ=="], b"a", []),
+        (b"base64.channel.k8s.io", [b"\x81\x051A===", b"\x81\x051YWJj"], b"A===", []),
+        (b"", [b"\x82\x02\1a"], b"\1a", []),
+    ],
+)
+def test_messages_in_pieces(protocol: bytes, frames: list[bytes], data: bytes, code: list[int]) -> None:
+    head = b"HTTP/1.1 101 S\r\nUpgrade: websocket\r\n"
+    head += b"Sec-WebSocket-Protocol: %b\r\n\r\n" % protocol if protocol else b"\r\n"
+    found = conversation_of(("client", GET), ("server", head), *(("server", each) for each in frames))
+    assert next(one["data"] for one in of_kind(found, "message")) == data
+    assert [one["exit_code"] for one in of_kind(found, "status")] == code
+
+
+def test_a_websocket_by_itself() -> None:
+    socket = WebSocket("v5.channel.k8s.io")
+    found = socket.feed(1.0, "server", b"\x82\x03\1hi")
+    assert [(one.conn, one.data["name"], one.data["data"]) for one in found if one.kind == "message"] == [
+        (0, "stdout", b"hi")
+    ]

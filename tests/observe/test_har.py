@@ -187,3 +187,57 @@ def test_the_schema_is_read() -> None:
         "$.log: no creator",
         "$.log.version: not string",
     ]
+
+
+@looped(
+    ("body", "said_of_it"),
+    [
+        (b"\xff\xfe", {"text": "//4=", "_encoding": "base64", "comment": "text is in base64"}),
+        ("é".encode() * 4, {"text": "é" * 3, "comment": "cut: the first 7 of 8 bytes"}),
+    ],
+)
+def test_what_was_sent(body: bytes, said_of_it: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(har, "BODY", 7)
+    head = f"Host: h\r\nContent-Length: {len(body)}\r\n"
+    (entry,) = log_of(said((0.0, "client", asked("POST", head=head) + body)))["entries"]
+    assert entry["request"]["postData"] == {"mimeType": "", **said_of_it}
+
+
+def test_a_message_that_is_cut_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(har, "TOTAL", 3)
+    switched = SWITCHED % b"v5.channel.k8s.io"
+    (entry,) = log_of(said((0.0, "client", asked()), (1.0, "server", switched + b"\x82\x05\1abcd")))["entries"]
+    (message,) = entry["_webSocketMessages"]
+    assert (message["data"], message["comment"]) == (base64.b64encode(b"\1ab").decode(), "cut: the first 3 of 5 bytes")
+
+
+def test_an_upgrade_to_what_is_not_read() -> None:
+    switched = b"HTTP/1.1 101 S\r\nUpgrade: SPDY/3.1\r\n\r\n"
+    (entry,) = log_of(said((0.0, "client", asked()), (1.0, "server", switched + b"\x80")))["entries"]
+    assert entry["comment"].startswith("upgraded to SPDY/3.1, whose bytes are not told")
+
+
+def test_a_recording_that_is_longer_than_the_calendar() -> None:
+    head = "Date: Thu, 30 Dec 9999 00:00:00 GMT\r\n"
+    parts = ((0.0, "client", asked()), (0.0, "server", answered(b"", head)), (9e9, "client", asked()))
+    first, second = log_of(said(*parts))["entries"]
+    assert first["startedDateTime"] == second["startedDateTime"] == "9999-12-30T00:00:00.000000Z"
+
+
+def test_answers_and_bytes_without_a_request() -> None:
+    """A recording that began in the middle, as one that was told by another program may."""
+
+    def one(kind: str, **data: Any) -> Happening:
+        return Happening(kind, 1, 1.0, "server", data)
+
+    response = one("response", status=200, reason="OK", headers=(), seconds=0.0)
+    stray = [
+        one("request-end", size=1, body=b"x"),
+        one("chunk", size=1, data=b"x"),
+        one("response-end", size=1, body=b"x", seconds=0.0),
+        one("upgrade", protocol="", websocket=True),
+        one("note")._replace(conn=0),
+    ]
+    assert log_of(stray)["entries"] == []
+    (entry,) = log_of([*stray, response, one("chunk", size=1, data=b"x")])["entries"]
+    assert (entry["request"]["method"], entry["response"]["content"]["text"]) == ("", "x")

@@ -147,3 +147,17 @@ def test_a_har_is_known_by_its_beginning(tmp_path: Path) -> None:
         file.write_bytes(data)
         with Inspected(str(file)) as inspected:
             assert [one.kind for one in inspected][:2] == ["recording", "request"]
+
+
+def test_messages_and_contents_that_are_not_what_they_say() -> None:
+    session = entry(0, "wss://h/x", 101)
+    session["response"]["headers"] = [{"name": "Upgrade", "value": "websocket"}]
+    session["_webSocketMessages"] = [
+        {"type": "receive", "time": EPOCH, "opcode": opcode, "data": data}
+        for opcode, data in ((16, "eA=="), ("x", "eA=="), (2, "Hello"), (2, "eA=="))
+    ]
+    assert [one.data["data"] for one in of_kind(told(session), "message")] == [b"Hello", b"x"]
+    for text, body in (("eA==", b"x"), ("eA", b"")):
+        one = entry(1, "http://h/", text=text)
+        one["response"]["content"]["encoding"] = "base64"
+        assert of_kind(told(one), "response-end")[0].data["body"] == body

@@ -13,13 +13,14 @@ import pytest
 
 from rawkube.observe.conversation import Conversation, Happening
 from rawkube.observe.html import SCRIPTS, Page, json_in_html, part, policy
-from rawkube.observe.page_data import Data
-from rawkube.observe.replicas import SERIES
+from rawkube.observe.page_data import CHARTS, Data
+from rawkube.observe.replicas import SERIES, Replicas
 from tests.observe.test_har import RECORDINGS, SWITCHED, answered, asked, happenings_of, said
 from tests.support.examples import some
 from tests.support.recordings import FIXTURES, name_of
 from tests.support.rows import looped
 
+JSON = "Content-Type: application/json\r\n"
 EVIL = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> &amp;\u2028\u202e\x1b[2J\x00"
 
 
@@ -195,3 +196,61 @@ def test_a_watch_that_the_client_leaves_is_none() -> None:
 def test_nothing_at_all() -> None:
     data = Read(page_of([])).data
     assert (data["lanes"], data["items"], data["charts"], data["seconds"]) == ([], [], [], 0)
+
+
+def test_lanes_and_failures_of_sessions() -> None:
+    frames = b"\x82\x02\x09a" + b"\x81\x01b"
+    parts = ((0.0, "client", asked()), (1.0, "server", b"HTTP/1.1 101 S\r\nUpgrade: websocket\r\n\r\n" + frames))
+    data = Read(page_of(said(*parts))).data
+    assert [lane["name"] for lane in data["lanes"]] == ["", "messages"]
+    parts = ((0.0, "client", asked()), (1.0, "server", SWITCHED % b"v4.channel.k8s.io" + frames))
+    data = Read(page_of(said(*parts))).data
+    assert {"channel 9", "channel 98"} <= {lane["name"] for lane in data["lanes"]}
+
+
+def test_notes_on_what_is_left_out() -> None:
+    recording = Happening("recording", 0, 0.0, "client", {"note": ""})
+    head = asked(target="/apis/apps/v1/deployments")
+    items = [{"metadata": {"name": f"w{n}"}} for n in range(CHARTS + 1)]
+    events = [{"type": "ADDED", "object": {"kind": "Deployment", "apiVersion": "apps/v1", **item}} for item in items]
+    body = "".join(json.dumps(event) + "\n" for event in events).encode()
+    parts = (
+        (0.0, "client", head.replace(b"deployments", b"deployments?watch=1")),
+        (1.0, "server", answered(body, JSON)),
+    )
+    happenings = [recording, *said(*parts), recording]
+    happenings = [one for one in happenings if one.kind != "chunk"]
+    data = Read(page_of(happenings)).data
+    assert len(data["charts"]) == CHARTS
+    assert f"Replicas of {CHARTS} workloads are drawn, of 1 more they are not." in data["notes"]
+    assert "The file holds 2 recordings; each begins at 0 s." in data["notes"]
+    more = Data(items=2)
+    page_of([one for one in happenings if one.kind == "watch"], data=more)
+    assert "more are left out" in more.collected("x")["notes"][0]
+
+
+def test_an_object_that_is_too_deep_is_shown_empty() -> None:
+    deep: Any = []
+    for _ in range(10_000):
+        deep = [deep]
+    event = Happening("watch", 1, 0.0, "server", {"type": "ADDED", "object": {"kind": "Pod", "x": deep}, **NAMED})
+    (item,) = Read(page_of([event])).data["items"]
+    assert item["facts"]["object"] == {"size": 0, "kept": 0, "text": ""}
+
+
+NAMED = {"of": "Pod", "name": "a", "resourceVersion": "1", "changes": []}
+
+
+@looped("body", [b'"apps/v1"', b'["apps/v1"]', b'{"apps/v1":', b'{"kind":"Deployment","x":"apps/v1","items":[1]}'])
+def test_bodies_that_tell_of_no_workload(body: bytes) -> None:
+    found = Replicas()
+    found.body(0.0, body)
+    assert found.watched == []
+
+
+def test_so_many_workloads_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rawkube.observe.replicas._WORKLOADS", 1)
+    found = Replicas()
+    for name in ("a", "b"):
+        found.event(0.0, "ADDED", {"kind": "Deployment", "metadata": {"name": name}})
+    assert [one.name for one in found.watched] == ["a"]

@@ -105,6 +105,9 @@ def test_a_line_of_json() -> None:
     }
     odd = one("watch", object={"x": float("nan")}, type="ADDED")
     assert json.loads(json_of(odd, None, contents=False))["object"] is None
+    assert json.loads(json_of(one("recording", conn=0, note="n"), None, contents=True)) == {
+        **{"kind": "recording", "note": "n"}
+    }
 
 
 # Lines.
@@ -169,6 +172,7 @@ LINES: list[tuple[Happening, list[str]]] = [
     (one("request-end", "client", size=0, body=b""), []),
     (one("request-end", "client", size=4, body=b"text"), ["→ body 4 B"]),
     (one("response-end", size=4, body=b"", seconds=None), ["← end, 4 B"]),
+    (one("chunk", size=2, data=b"hi"), ["← chunk 2 B"]),
 ]
 
 
@@ -248,3 +252,38 @@ def test_what_was_not_answered() -> None:
     assert lines[1] == "status  200: 1, unanswered: 1"
     assert lines[2] == "slow  500.0 ms, first byte 100.0 ms  200 #1 GET /1"
     assert list(lines_of_summary(summary(request())))[1] == "status  unanswered: 1"
+
+
+def watched(t: float, conn: int = 1) -> Happening:
+    return one("watch", t=t, conn=conn, type="ADDED", of="Pod", name="a", resourceVersion="1", changes=[], object={})
+
+
+def test_a_watch_is_summed_up() -> None:
+    began = request("/a?watch=true"), response(), watched(1.0), watched(4.0)
+    ended = one("response-end", t=5.0, size=1, body=b"", seconds=5.0)
+    for last, silence, over in ((ended, 3.0, True), (one("chunk", t=9.0, size=1, data=b""), 5.0, False)):
+        facts = summary(one("recording", conn=0), *began, last)
+        (watch,) = facts["watches"]
+        assert (watch["events"], watch["longestSilence"], watch["ended"]) == ({"ADDED": 2}, silence, over), last
+        assert facts["connections"] == 1
+
+
+def test_a_summary_names_the_first_sessions_and_watches_and_the_slowest() -> None:
+    many = range(1, SHOWN + 3)
+    facts = summary(
+        *(each for conn in many for each in (request("/w?watch=1", conn=conn), response(conn=conn))),
+        *(watched(1.0, conn) for conn in many),
+        *(one("response-end", t=2.0, conn=conn, size=0, body=b"", seconds=2.0) for conn in many),
+    )
+    assert (len(facts["watches"]), facts["moreWatches"]) == (SHOWN, 2)
+    assert "watch  and 2 more watches" in lines_of_summary(facts)
+    slow = [(request(f"/{n}"), response(), one("response-end", size=0, body=b"", seconds=float(n))) for n in range(9)]
+    facts = summary(*(each for exchange in slow for each in exchange))
+    assert [each["target"] for each in facts["slowest"]] == [f"/{n}" for n in (8, 7, 6, 5, 4)]
+
+
+def test_bytes_are_counted_by_side() -> None:
+    found = Summary()
+    for conn, t, side in ((1, 1.0, "client"), (1, 2.0, "server"), (2, 3.0, "server")):
+        found.passed(conn, t, side, 5)
+    assert list(lines_of_summary(found.facts())) == ["2 connections, 0 requests, 3.000 s, → 5 B, ← 10 B"]
