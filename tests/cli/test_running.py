@@ -60,6 +60,21 @@ def test_a_signal_while_it_is_being_started(monkeypatch: pytest.MonkeyPatch) -> 
     assert run(WAITS) == 128 + signal.SIGTERM
 
 
+@pytest.fixture
+def waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a script begins with that goes on once its end is waited for: before, a signal is an early one."""
+    fifo = tmp_path / "go"
+    os.mkfifo(fifo)
+
+    class Awaited(subprocess.Popen[bytes]):
+        def wait(self, timeout: float | None = None) -> int:
+            fifo.write_text("go\n")
+            return super().wait(timeout)
+
+    monkeypatch.setattr(running, "subprocess", types.SimpleNamespace(Popen=Awaited))
+    return f"read go < {fifo}"
+
+
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch, group: int | None) -> list[int]:
     """There is a terminal, whose foreground group is that one (None: it is nobody's); what was closed."""
     closed: list[int] = []
@@ -74,21 +89,23 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch, group: int | None) -> list[in
     return closed
 
 
-def test_ctrl_c_on_a_terminal_reaches_the_command_without_help(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_on_a_terminal_reaches_the_command_without_help(
+    waited_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The command has the signal already, and would have it twice."""
     monkeypatch.setattr(running, "_GRACE", 0.0)
     closed = on_a_terminal(monkeypatch, os.getpgrp())
-    assert run("trap 'exit 9' INT; kill -INT $PPID; exit 3") == 3
+    assert run(f"trap 'exit 9' INT; {waited_for}; kill -INT $PPID; exit 3") == 3
     assert closed == [99]
 
 
 @pytest.mark.parametrize("group", [0, None])
 def test_ctrl_c_that_did_not_come_from_the_terminal_is_passed_on(
-    group: int | None, monkeypatch: pytest.MonkeyPatch
+    group: int | None, waited_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "_GRACE", 0.0)
     closed = on_a_terminal(monkeypatch, group)
-    assert run(f"kill -INT $PPID; {WAITS}") == 128 + signal.SIGINT
+    assert run(f"{waited_for}; kill -INT $PPID; {WAITS}") == 128 + signal.SIGINT
     assert closed == [99]
 
 
