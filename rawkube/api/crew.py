@@ -34,6 +34,23 @@ class Ended(NamedTuple):
     error: BaseException | None
 
 
+# As much as the main thread mostly has: from Python 3.13 on, its reader of JSON goes 10,000 levels down, whatever room
+# there is, and macOS and musl give other threads a sixteenth of this.
+_STACK = 8 * 1024 * 1024
+
+
+def _start(thread: threading.Thread) -> None:
+    try:
+        before = threading.stack_size(_STACK)
+    except (ValueError, RuntimeError):  # not to be had here
+        thread.start()
+        return
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(before)
+
+
 class Crew(Generic[K, T]):
     """The threads. For one reader. `limit`: how many items may wait for it."""
 
@@ -62,7 +79,7 @@ class Crew(Generic[K, T]):
         self._running += 1
         thread = threading.Thread(target=self._work, args=(key, source), daemon=True)
         self._threads.append(thread)
-        thread.start()
+        _start(thread)
 
     def get(self, timeout: float | None = None) -> tuple[K, T | Ended] | None:
         """The next item with the key of its source; None when none came within `timeout` seconds."""

@@ -83,3 +83,28 @@ def test_a_source_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPat
         crew.add("a", source)
     assert time.monotonic() - began < 1.0
     release.set()
+
+
+def test_its_threads_have_room_and_others_have_what_they_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = threading.stack_size()
+    seen: list[int] = []
+    start = threading.Thread.start
+
+    def watched(thread: threading.Thread) -> None:
+        seen.append(threading.stack_size())
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", watched)
+    with Crew[str, int]() as crew:
+        crew.add("a", lambda: [1])
+        assert list(crew.values()) == [1]
+    assert (seen, threading.stack_size()) == ([8 << 20], before)
+
+    def refuse(size: int = 0) -> int:
+        raise ValueError
+
+    monkeypatch.setattr(threading, "stack_size", refuse)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with Crew[str, int]() as crew:
+        crew.add("a", lambda: [2])
+        assert list(crew.values()) == [2]
