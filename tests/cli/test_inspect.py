@@ -5,6 +5,7 @@ What is changed of a recording is changed here; nothing that was not recorded pa
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import signal
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import threading
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +321,16 @@ def many(file: Path, connections: int) -> Path:
     return file
 
 
+@pytest.fixture
+def tidy() -> Iterator[None]:
+    """Garbage goes at once, whatever the version of Python."""
+    before = gc.get_threshold()
+    gc.set_threshold(50, 5, 5)
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("tidy")
 def test_what_is_kept_does_not_grow_with_the_recording(tmp_path: Path) -> None:
     peaks = []
     for connections in (60, 60, 240):
